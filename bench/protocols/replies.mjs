@@ -2,7 +2,7 @@
  * A reply as canonical events and as payloads of an upstream's stream: 256 pieces of text, and one call with its arguments in 32
  * pieces.
  *
- * @typedef {'openai-chat' | 'openai-responses' | 'anthropic-messages'} Dialect
+ * @typedef {'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini'} Dialect
  */
 
 const PIECES = Array.from({ length: 256 }, (_, index) => (index % 16 === 15 ? 'word.\n' : ` word${index % 10}`));
@@ -114,5 +114,18 @@ export const UPSTREAM_STREAMS = {
       { type: 'message_stop' },
     ];
     return events.map((event) => ({ event: event.type, data: JSON.stringify(event) }));
+  },
+  gemini: () => {
+    const usage = { promptTokenCount: 50_000, cachedContentTokenCount: 40_000, candidatesTokenCount: 300, totalTokenCount: 50_300 };
+    const chunk = (/** @type {object} */ part, /** @type {object} */ more = {}) => ({
+      data: JSON.stringify({
+        candidates: [{ content: { parts: [part], role: 'model' }, index: 0, ...more }],
+        usageMetadata: usage,
+        modelVersion: 'm',
+        responseId: 'r',
+      }),
+    });
+    const call = { functionCall: { id: CALL.id, name: CALL.name, args: JSON.parse(ARGUMENTS) } };
+    return [...PIECES.map((text) => chunk({ text })), chunk(call), chunk({ text: '' }, { finishReason: 'STOP' })];
   },
 };

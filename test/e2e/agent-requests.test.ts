@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { holdList } from '#contracts/billing/holds.js';
 import { PIXEL } from '#testing/pixel.js';
 import { readArchives } from '#testing/text-archive.js';
-import { DIALECTS, type Dialect, type SimModel } from './nine-pairs/scenario.js';
-import { joinPairedSystem, modelAt, type PairedSystem } from './nine-pairs/upstreams.js';
+import { DIALECTS, type Dialect, type SimModel } from './pairs/scenario.js';
+import { joinPairedSystem, modelAt, type PairedSystem } from './pairs/upstreams.js';
 
 /**
  * Recorded requests of agents (docs/use-with), with their headers, at models of each upstream dialect. The simulator is as strict as the

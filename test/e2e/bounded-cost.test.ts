@@ -3,12 +3,12 @@ import { type BilledRequest, requestShow } from '#contracts/billing/requests.js'
 import { computeCost } from '#money/price.js';
 import { testCases } from '#testing/long-run.js';
 import { PIXEL } from '#testing/pixel.js';
-import { chatClient } from './nine-pairs/chat-client.js';
-import { messagesClient } from './nine-pairs/messages-client.js';
-import type { FormatClient, Outcome, SeenReply } from './nine-pairs/outcome.js';
-import { responsesClient } from './nine-pairs/responses-client.js';
-import { type Ask, CLIENT_FORMATS, type ClientFormat, DIALECTS, type Dialect, TOOLS, type Turn } from './nine-pairs/scenario.js';
-import { findPrice, joinPairedSystem, modelAt, type PairedSystem } from './nine-pairs/upstreams.js';
+import { chatClient } from './pairs/chat-client.js';
+import { messagesClient } from './pairs/messages-client.js';
+import type { FormatClient, Outcome, SeenReply } from './pairs/outcome.js';
+import { responsesClient } from './pairs/responses-client.js';
+import { type Ask, CLIENT_FORMATS, type ClientFormat, DIALECTS, type Dialect, TOOLS, type Turn } from './pairs/scenario.js';
+import { findPrice, joinPairedSystem, modelAt, type PairedSystem } from './pairs/upstreams.js';
 
 /**
  * Random conversations in every pair of client format and upstream dialect. No hold is above one token a byte and the output cap, no cost

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { type Fault, FaultServer } from '#testing/fault-server.js';
 import { freePort } from '#testing/nats-server.js';
 import { untilNoHolds } from '#testing/tenant.js';
@@ -17,7 +18,7 @@ const AT_ONCE = 24;
 /** Growth of live bytes from the second third of the run to the last. */
 const GROWTH_BYTES_MAX = 8_000_000;
 const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
-const KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
+const KINDS = UPSTREAM_KINDS;
 type Kind = (typeof KINDS)[number];
 const ROWS: Row[] = [...framing, ...contents];
 const SERVICES = ['gateway', 'inference-proxy', 'billing'] as const;

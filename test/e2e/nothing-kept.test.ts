@@ -7,8 +7,8 @@ import { offerModels } from '#testing/offered-models.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
-import { DIALECTS } from './nine-pairs/scenario.js';
-import { listEntries, modelAt, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
+import { DIALECTS } from './pairs/scenario.js';
+import { listEntries, modelAt, startUpstreams, type Upstreams } from './pairs/upstreams.js';
 
 /** The words of a prompt and of its reply. A search of everything that the services wrote must not find them. */
 const PROMPT_WORD = 'zebraprompt7f3a';

@@ -1,4 +1,4 @@
-import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
+import { UPSTREAM_KINDS, type Upstream, type UpstreamCapabilities } from '#contracts/catalog.js';
 import type { UpstreamProbeEnd } from '#contracts/probe.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { runProbe } from '../../apps/inference-proxy/src/probe/run-probe.js';
@@ -7,7 +7,7 @@ import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-
 /** Findings of `upstreams test` for simulators with every ability in every dialect, and for some without. */
 
 type Kind = Upstream['kind'];
-const KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
+const KINDS = UPSTREAM_KINDS;
 const KEY_VARIABLE = 'UPSTREAM_KEY_TEST';
 
 let sim: SimServer | undefined;
@@ -131,6 +131,14 @@ test.each<[Kind, own: Record<string, string>, found: Partial<UpstreamCapabilitie
   ],
   // Only sent as an instruction here, which the simulator ignores.
   ['anthropic-messages', { stop: 'yes', reasoning: 'no', 'json-object': 'no' }, {}],
+  [
+    'gemini',
+    {
+      ...{ stop: 'yes', seed: 'yes', penalties: 'yes', reasoning: 'no', 'reasoning-summary': 'unclear', 'json-object': 'yes' },
+      ...{ 'reasoning-effort': 'unclear', 'reasoning-switch': 'skipped' },
+    },
+    {},
+  ],
 ])('%s: finds every ability', async (kind, own, found) => {
   const { verdicts, end, ...outcome } = await findOutInTime(kind, { defaults: PACED, model: 'sim-vision' });
   expect(verdicts).toEqual({ ...EVERYWHERE, ...own });
@@ -153,6 +161,7 @@ test.each<[Kind, field: string, found: Partial<UpstreamCapabilities>]>([
   ['openai-chat', 'reasoning_content', { reasoningEffort: true, reasoningSwitch: 'chat_template_kwargs' }],
   ['openai-responses', 'reasoning_text', { reasoningSummary: true, reasoningSwitch: 'reasoning_effort' }],
   ['anthropic-messages', 'thinking', {}],
+  ['gemini', 'thought', { reasoningSummary: true, reasoningEffort: true, reasoningSwitch: 'thinking' }],
 ])('%s: finds reasoning and its field', async (kind, field, found) => {
   const { evidence, end, ...outcome } = await findOut(kind, { model: 'sim-reason' });
   expect(evidence.reasoning).toBe(`in ${field}`);
@@ -244,6 +253,11 @@ test.each<[Kind, defaults: string, verdicts: Record<string, string>, found: Part
   ['openai-chat', 'cache refuse=cache-salt,prompt-cache-key', { 'cached-tokens': 'yes', 'cache-key': 'no' }, {}],
   ['anthropic-messages', 'cache', { 'cached-tokens': 'yes' }, {}],
   ['anthropic-messages', 'refuse=cache-control', { plain: 'yes', 'cached-tokens': 'no' }, { promptCache: 'off' }],
+  ['gemini', 'refuse=no-signature', { 'tool-results': 'yes' }, { reasoningEcho: true }],
+  ['gemini', 'refuse=presencePenalty,topP', { penalties: 'no', 'top-p': 'no' }, { penalties: false, topP: false }],
+  ['gemini', 'refuse=json-schema', { 'json-schema': 'no' }, { jsonSchema: false }],
+  ['gemini', 'refuse=forced-choice', { 'tool-choice': 'no', 'tool-choice-none': 'yes' }, { toolChoice: 'none' }],
+  ['gemini', 'cache', { 'cached-tokens': 'yes' }, {}],
   ['openai-chat', 'refuse=images', { images: 'no' }, {}],
   ['openai-chat', 'ignore=images', { images: 'unclear' }, {}],
   ['openai-chat', 'say="<think>Well</think>Yes."', { reasoning: 'yes' }, { thinkTags: true, reasoningEffort: true, jsonSchema: false }],

@@ -1,3 +1,4 @@
+import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { stack } from '#testing/stack.js';
 import { parseCatalogFile } from '../../apps/catalog/src/file/parse-catalog-file.js';
 import { connectCli } from '../../apps/cli/src/connection.js';
@@ -49,19 +50,16 @@ test('shows each check when it is done', async () => {
   expect(at('closes its socket after a cancel') - at('plain reply')).toBeGreaterThan(400);
 });
 
-test.each(['openai-chat', 'openai-responses', 'anthropic-messages'])(
-  'an upstream that is not in the catalog yet, %s: what is printed can be applied',
-  async (kind) => {
-    const result = await tollgate(`upstreams test new --url ${upstreamUrl}/v1 --allow-private-network --model sim-vision --kind ${kind}`);
-    expect({ code: result.code, err: result.err }).toEqual({ code: 0, err: '' });
-    const yaml = /^upstreams:\n[\s\S]*/m.exec(joinText(result))?.[0] ?? '';
-    const catalog = parseCatalogFile(yaml, 'new.yaml', () => undefined);
-    expect(catalog.upstreams).toMatchObject([{ id: 'new', kind, baseUrl: `${upstreamUrl}/v1` }]);
-    expect(catalog.models).toMatchObject([
-      { id: 'sim-vision', contextTokens: 131_072, input: ['text', 'image'], routes: [{ upstream: 'new', model: 'sim-vision' }] },
-    ]);
-  },
-);
+test.each(UPSTREAM_KINDS)('an upstream that is not in the catalog yet, %s: what is printed can be applied', async (kind) => {
+  const result = await tollgate(`upstreams test new --url ${upstreamUrl}/v1 --allow-private-network --model sim-vision --kind ${kind}`);
+  expect({ code: result.code, err: result.err }).toEqual({ code: 0, err: '' });
+  const yaml = /^upstreams:\n[\s\S]*/m.exec(joinText(result))?.[0] ?? '';
+  const catalog = parseCatalogFile(yaml, 'new.yaml', () => undefined);
+  expect(catalog.upstreams).toMatchObject([{ id: 'new', kind, baseUrl: `${upstreamUrl}/v1` }]);
+  expect(catalog.models).toMatchObject([
+    { id: 'sim-vision', contextTokens: 131_072, input: ['text', 'image'], routes: [{ upstream: 'new', model: 'sim-vision' }] },
+  ]);
+});
 
 test('each test is an audit row with its author [sec-audit-row]', async () => {
   await tollgate('upstreams test local --model sim-tiny');

@@ -47,17 +47,20 @@ function canonicalCalls({ turns }: InferenceRequest): Calls {
 type Fields = Record<string, unknown>;
 
 /** Returns the ids in the order of a body, in any dialect. */
-function wireCalls(body: { messages?: Fields[]; input?: Fields[] }): Calls {
-  const items = [...(body.messages ?? []), ...(body.input ?? [])].flatMap((item) => [
+function wireCalls(body: { messages?: Fields[]; input?: Fields[]; contents?: Fields[] }): Calls {
+  const items = [...(body.messages ?? []), ...(body.input ?? []), ...(body.contents ?? [])].flatMap((item) => [
     item,
+    ...(Array.isArray(item.parts) ? item.parts : []),
     ...(Array.isArray(item.content) ? item.content : []),
     ...(Array.isArray(item.tool_calls) ? item.tool_calls : []),
   ]) as Fields[];
   const calls = items.flatMap((item) => {
+    if (item.functionCall !== undefined) return [(item.functionCall as Fields).id];
     if (item.type === 'tool_use' || (item.type === 'function' && item.function !== undefined)) return [item.id];
     return item.type === 'function_call' || item.type === 'custom_tool_call' ? [item.call_id] : [];
   });
   const results = items.flatMap((item) => {
+    if (item.functionResponse !== undefined) return [(item.functionResponse as Fields).id];
     if (item.role === 'tool') return [item.tool_call_id];
     if (item.type === 'tool_result') return [item.tool_use_id];
     return /_call_output$/.test(String(item.type)) ? [item.call_id] : [];

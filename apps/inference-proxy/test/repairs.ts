@@ -1,4 +1,4 @@
-import type { UpstreamCapabilities } from '#contracts/catalog.js';
+import { UPSTREAM_KINDS, type UpstreamCapabilities } from '#contracts/catalog.js';
 import { NO_REASONING, outputInstruction } from '#inference/added-texts.js';
 import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool } from '#inference/tool.js';
@@ -16,7 +16,7 @@ export interface Repair {
   sends: Record<Dialect, { of(body: Body): unknown; is: unknown } | { notNeeded: string }>;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: bodies of three dialects
+// biome-ignore lint/suspicious/noExplicitAny: bodies of all dialects
 type Body = any;
 
 const LONG_ID = `chatcmpl-tool-${'0f3a9c1e'.repeat(8)}`;
@@ -47,21 +47,25 @@ const tools: Record<Dialect, (body: Body) => Body> = {
   'openai-chat': (body) => body.tools.map((one: Body) => [one.function.description, one.function.parameters]),
   'openai-responses': (body) => body.tools.map((one: Body) => [one.description, one.parameters]),
   'anthropic-messages': (body) => body.tools.map((one: Body) => [one.description, one.input_schema]),
+  gemini: (body) => body.tools[0].functionDeclarations.map((one: Body) => [one.description, one.parametersJsonSchema]),
 };
 const callIds: Record<Dialect, (body: Body) => Body> = {
   'openai-chat': ({ messages }) => [messages[1].tool_calls[0].id, messages[2].tool_call_id],
   'openai-responses': ({ input }) => [input[1].call_id, input[2].call_id],
   'anthropic-messages': ({ messages }) => [messages[1].content[0].id, messages[2].content[0].tool_use_id],
+  gemini: ({ contents }) => [contents[1].parts[0].functionCall.id, contents[2].parts[0].functionResponse.id],
 };
 const callArguments: Record<Dialect, (body: Body) => Body> = {
   'openai-chat': ({ messages }) => JSON.parse(messages[1].tool_calls[0].function.arguments),
   'openai-responses': ({ input }) => JSON.parse(input[1].arguments),
   'anthropic-messages': ({ messages }) => messages[1].content[0].input,
+  gemini: ({ contents }) => contents[1].parts[0].functionCall.args,
 };
 const firstTexts: Record<Dialect, (body: Body) => Body> = {
   'openai-chat': ({ messages, response_format }) => [messages[0].content, response_format],
   'openai-responses': ({ input, text }) => [input[0].content, text.format],
   'anthropic-messages': ({ system, output_config }) => [system, output_config],
+  gemini: ({ systemInstruction, generationConfig }) => [systemInstruction.parts[0].text, generationConfig.responseJsonSchema],
 };
 
 function everywhere(of: Record<Dialect, (body: Body) => unknown>, is: unknown): Repair['sends'] {
@@ -94,6 +98,7 @@ const REPAIRS: readonly Repair[] = [
       'openai-chat': { of: callIds['openai-chat'], is: makeIds(40) },
       'openai-responses': { of: callIds['openai-responses'], is: makeIds(53) },
       'anthropic-messages': { notNeeded: 'has no limit' },
+      gemini: { notNeeded: 'has no limit' },
     },
   },
   {
@@ -124,6 +129,7 @@ const REPAIRS: readonly Repair[] = [
           tags: { type: 'array', items: { type: 'string' }, description: 'at least 2 items' },
         },
       },
+      gemini: { notNeeded: 'accepts them, and ignores those that it does not know' },
     },
   },
   {
@@ -133,6 +139,7 @@ const REPAIRS: readonly Repair[] = [
       'openai-chat': { of: ({ response_format }) => response_format.json_schema.strict, is: undefined },
       'openai-responses': { of: ({ text }) => text.format.strict, is: undefined },
       'anthropic-messages': { of: firstTexts['anthropic-messages'], is: [outputInstruction(OPEN), undefined] },
+      gemini: { notNeeded: 'has no strict schemas' },
     },
   },
   {
@@ -143,6 +150,7 @@ const REPAIRS: readonly Repair[] = [
       'openai-chat': { of: firstTexts['openai-chat'], is: [outputInstruction(PERSON), { type: 'json_object' }] },
       'openai-responses': { of: firstTexts['openai-responses'], is: [outputInstruction(PERSON), { type: 'json_object' }] },
       'anthropic-messages': { of: firstTexts['anthropic-messages'], is: [outputInstruction(PERSON), undefined] },
+      gemini: { of: firstTexts.gemini, is: [outputInstruction(PERSON), undefined] },
     },
   },
   {
@@ -152,6 +160,7 @@ const REPAIRS: readonly Repair[] = [
       'openai-chat': { of: firstTexts['openai-chat'], is: [outputInstruction({ kind: 'json-object' }), { type: 'json_object' }] },
       'openai-responses': { of: firstTexts['openai-responses'], is: [outputInstruction({ kind: 'json-object' }), { type: 'json_object' }] },
       'anthropic-messages': { of: firstTexts['anthropic-messages'], is: [outputInstruction({ kind: 'json-object' }), undefined] },
+      gemini: { notNeeded: 'does not require it' },
     },
   },
   {
@@ -162,6 +171,7 @@ const REPAIRS: readonly Repair[] = [
       'openai-chat': { of: ({ messages }) => messages[1].reasoning_content, is: 'Hm.' },
       'openai-responses': { notNeeded: 'accepts only reasoning that it stored' },
       'anthropic-messages': { of: ({ messages }) => messages[1].content[0], is: { type: 'thinking', thinking: 'Hm.' } },
+      gemini: { notNeeded: 'takes signatures alone, which always go back' },
     },
   },
   {
@@ -172,6 +182,7 @@ const REPAIRS: readonly Repair[] = [
       'openai-chat': { of: ({ messages }) => messages[1].reasoning_content, is: NO_REASONING },
       'openai-responses': { notNeeded: 'accepts only reasoning that it stored' },
       'anthropic-messages': { of: ({ messages }) => messages[1].content[0], is: { type: 'thinking', thinking: NO_REASONING } },
+      gemini: { notNeeded: 'a word of its own stands for the signature' },
     },
   },
   {
@@ -186,7 +197,7 @@ const REPAIRS: readonly Repair[] = [
   },
 ];
 
-const DIALECTS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const satisfies readonly Dialect[];
+const DIALECTS = UPSTREAM_KINDS satisfies readonly Dialect[];
 
 /** Every repair with every dialect that needs it. */
 export function everyRepair(): { name: string; dialect: Dialect; repair: Repair }[] {

@@ -134,6 +134,15 @@ export const CALL_WRITERS: Record<UpstreamAdapter['kind'], (pieces: readonly Cal
     }),
     { type: 'response.completed', response: { status: 'completed', output: [], usage: { input_tokens: 30, output_tokens: 10 } } },
   ],
+  // Its calls come whole, so that only whole ones can be repeated.
+  gemini: (pieces) => [
+    ...pieces
+      .filter(({ kind }) => kind === 'start' || kind === 'whole')
+      .map(({ call: { id, name, arguments: args } }) => ({
+        candidates: [{ index: 0, content: { parts: [{ functionCall: { id, name, args } }] } }],
+      })),
+    { candidates: [{ index: 0, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 30, candidatesTokenCount: 10 } },
+  ],
 };
 
 /** Returns what a server that does not encode arguments sends; text stays text. */

@@ -188,6 +188,33 @@ const WRITERS: Record<UpstreamAdapter['kind'], Writer> = {
       { type: `response.${status}`, response },
     ];
   },
+
+  gemini: (events, { reason }, said) => {
+    const words = { length: 'MAX_TOKENS', 'content-filter': 'SAFETY' } as const;
+    const chunk = (part: Payload, more: Payload = {}) => ({
+      candidates: [{ index: 0, content: { role: 'model', parts: [part] } }],
+      ...more,
+    });
+    const ids = events.flatMap((event) => (event.type === 'tool-call-start' ? [event.callId] : []));
+    const payloads = events.flatMap((event): Payload[] => {
+      switch (event.type) {
+        case 'text-delta':
+        case 'refusal-delta':
+          return [chunk({ text: event.text })];
+        case 'reasoning-delta':
+          return [chunk({ text: event.text, thought: true })];
+        case 'tool-call-end': {
+          const call = said.calls.find(({ id }) => id === ids[event.index]);
+          return [chunk({ functionCall: { id: call?.id, name: call?.name, args: call?.text } })];
+        }
+        case 'usage-report':
+          return [{ candidates: [], usageMetadata: geminiUsage(said.usage ?? event.usage) }]; // cumulative, part by part
+        default:
+          return [];
+      }
+    });
+    return [...payloads, { candidates: [{ index: 0, finishReason: words[reason as keyof typeof words] ?? 'STOP' }] }];
+  },
 };
 
 function chatUsage({ promptTokens, cachedTokens, outputTokens, reasoningTokens }: Usage): Payload {
@@ -216,6 +243,16 @@ function messagesUsage({ promptTokens, cachedTokens, outputTokens, reasoningToke
   const details = { thinking_tokens: reasoningTokens };
   const input = { input_tokens: promptTokens - cachedTokens, cache_read_input_tokens: cachedTokens, cache_creation_input_tokens: null };
   return { ...input, output_tokens: outputTokens, output_tokens_details: details };
+}
+
+function geminiUsage({ promptTokens, cachedTokens, outputTokens, reasoningTokens }: Usage): Payload {
+  return {
+    promptTokenCount: promptTokens,
+    cachedContentTokenCount: cachedTokens,
+    candidatesTokenCount: outputTokens - reasoningTokens,
+    thoughtsTokenCount: reasoningTokens,
+    totalTokenCount: promptTokens + outputTokens,
+  };
 }
 
 function responsesUsage(usage: Usage | undefined): Payload | null {

@@ -37,7 +37,7 @@ export function writePlain(kind: Upstream['kind'], reply: VendorReply): string {
 }
 
 function renderError(kind: Upstream['kind']): Json {
-  return kind === 'openai-chat' ? { error: ERROR } : { type: 'error', error: ERROR };
+  return kind === 'openai-chat' || kind === 'gemini' ? { error: ERROR } : { type: 'error', error: ERROR };
 }
 
 function data(value: Json): Sent {
@@ -306,8 +306,62 @@ function responsesEnd(reply: VendorReply): { name: string; response: Json } {
   return { name: `response.${status}`, response };
 }
 
+const gemini: ReplyWriter = {
+  stream: (reply) => {
+    const { pieces, early, word, usageAt } = reply;
+    const usage = { usageMetadata: geminiUsage(reply) };
+    const chunk = (parts: Json[], said: string | null, more: Json = {}): Sent =>
+      data({ candidates: [{ index: 0, content: { role: 'model', parts }, ...(said !== null && { finishReason: said }) }], ...more });
+    const apart = data({ candidates: [], ...usage });
+    const isOnFinish = usageAt === 'with the finish' || usageAt === 'everywhere';
+    const finish = chunk([{ text: '' }], word.said, isOnFinish ? usage : {});
+    const ending = isOnFinish ? [finish] : usageAt === 'before the finish' ? [apart, finish] : [finish, apart];
+    return [
+      ...pieces.map((piece, n) => chunk([geminiPart(piece)], n === 0 ? early.said : null, renameCounts(countsSoFar(reply, n + 1)))),
+      ...withError('gemini', reply, ending),
+    ];
+  },
+  marker: undefined,
+  plain: (reply) => ({
+    candidates: [{ index: 0, content: { role: 'model', parts: reply.pieces.map(geminiPart) }, finishReason: reply.word.said }],
+    usageMetadata: geminiUsage(reply),
+  }),
+};
+
+function geminiPart(piece: Piece): Json {
+  if (piece.type === 'text') return { text: piece.text };
+  if (piece.type === 'thinking') return { text: piece.text, thought: true };
+  return { functionCall: { id: piece.id, name: piece.name, args: JSON.parse(piece.text) as Json } };
+}
+
+/** The vendor counts thinking beside the output. */
+function geminiUsage(reply: VendorReply): unknown {
+  const { usage, counts } = reply;
+  const isBeside = usage === 'details';
+  const { usageMetadata } = renameCounts({ usage: openaiUsage(reply, CHAT_NAMES) });
+  return isBeside ? { ...(usageMetadata as Json), candidatesTokenCount: counts.output - counts.thinking } : usageMetadata;
+}
+
+function renameCounts({ usage }: Json): Json {
+  if (typeof usage !== 'object' || usage === null) return { usageMetadata: usage };
+  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details, completion_tokens_details } = usage as Record<
+    string,
+    Json
+  >;
+  return {
+    usageMetadata: {
+      promptTokenCount: prompt_tokens,
+      candidatesTokenCount: completion_tokens,
+      totalTokenCount: total_tokens,
+      cachedContentTokenCount: prompt_tokens_details?.cached_tokens,
+      thoughtsTokenCount: completion_tokens_details?.reasoning_tokens,
+    },
+  };
+}
+
 const WRITERS: Record<Upstream['kind'], ReplyWriter> = {
   'openai-chat': chat,
   'openai-responses': responses,
   'anthropic-messages': messages,
+  gemini,
 };

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SimDialect } from './dialects/sim-dialect.js';
+import type { DialectRequest, SimDialect } from './dialects/sim-dialect.js';
 import { type Directives, FAILURES, findDirectives } from './directives.js';
 import { ignoreAbilities, refuseAbilities } from './limited-abilities.js';
 import type { CacheablePrompt, PromptCache } from './prompt-cache.js';
@@ -28,9 +28,14 @@ const COUNTS = ['prompt', 'cached', 'written', 'written-1h'] as const satisfies 
  *
  * @throws SimError for a refusal before anything is sent
  */
-export async function answerRequest(dialect: SimDialect, state: SimState, body: string, reply: SimReply): Promise<void> {
+export async function answerRequest(
+  dialect: SimDialect,
+  state: SimState,
+  body: string,
+  { chat, cacheable, renderReply, renderEvents }: DialectRequest,
+  reply: SimReply,
+): Promise<void> {
   const { response, signal } = reply;
-  const { chat, cacheable, renderReply, renderEvents } = dialect.parseRequest(body);
   const model = SIM_MODELS.get(chat.model);
   if (!model) throw SimError.unknownModel(chat.model);
   const lastUserText = readLastUserText(chat);

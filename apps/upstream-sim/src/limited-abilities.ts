@@ -22,6 +22,7 @@ export const ABILITIES: Record<string, (chat: ChatRequest, body: Json) => boolea
   'prompt-cache-key': ({ prompt_cache_key: key }) => key != null,
   'cache-salt': ({ cache_salt: salt }) => salt != null,
   'cache-control': ({ cache_control: markers }) => markers !== undefined,
+  'no-signature': (_chat, { contents }) => Array.isArray(contents) && contents.some(isUnsigned),
   'no-echo': ({ messages }) => messages.some((message) => message.tool_calls !== undefined && !('reasoning_content' in message)),
 };
 
@@ -34,7 +35,8 @@ export function refuseAbilities(chat: ChatRequest, bodyText: string, names: stri
   if (names === undefined) return;
   const body = JSON.parse(bodyText) as Json;
   for (const name of names.split(',')) {
-    const isUsed = ABILITIES[name]?.(chat, body) ?? (body[name] !== undefined && body[name] !== null);
+    const { [name]: field = (body.generationConfig as Json | undefined)?.[name] } = body;
+    const isUsed = ABILITIES[name]?.(chat, body) ?? (field !== undefined && field !== null);
     if (isUsed) throw SimError.invalid(`Unsupported parameter: '${name}' is not supported with this model.`, name, 'unsupported_parameter');
   }
 }
@@ -54,6 +56,12 @@ function isImage(part: ChatPart): boolean {
 
 function isStrict(tool: unknown): boolean {
   return typeof tool === 'object' && tool !== null && (tool as Json).strict === true;
+}
+
+/** True for a content of the model whose first call has no signature. */
+function isUnsigned({ parts }: { parts?: Json[] }): boolean {
+  const call = parts?.find(({ functionCall }) => functionCall !== undefined);
+  return call !== undefined && call.thoughtSignature === undefined;
 }
 
 function isDeveloper(message: unknown): boolean {

@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { answerRequest, type SimState } from './answer-request.js';
 import { chatDialect } from './dialects/chat/dialect.js';
+import { geminiDialect } from './dialects/gemini/dialect.js';
 import { messagesDialect } from './dialects/messages/dialect.js';
 import { responsesDialect } from './dialects/responses/dialect.js';
 import type { SimDialect } from './dialects/sim-dialect.js';
@@ -12,7 +13,7 @@ import { SimError } from './sim-error.js';
 
 const BODY_BYTES_MAX = 64 * 1024 ** 2;
 
-const DIALECTS: readonly SimDialect[] = [chatDialect, responsesDialect, messagesDialect];
+const DIALECTS: readonly SimDialect[] = [chatDialect, responsesDialect, messagesDialect, geminiDialect];
 
 export interface SimServer {
   readonly port: number;
@@ -69,9 +70,9 @@ class Simulator {
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://sim');
-    const dialect = request.method === 'POST' ? DIALECTS.find(({ path }) => path === url.pathname) : undefined;
+    const dialect = request.method === 'POST' ? DIALECTS.find(({ path }) => path.test(url.pathname)) : undefined;
     try {
-      if (dialect !== undefined) await this.generate(dialect, request, response);
+      if (dialect !== undefined) await this.generate(dialect, url.pathname, request, response);
       else await this.answer(`${request.method} ${url.pathname}`, url, request, response);
     } catch (error) {
       if (response.destroyed || response.headersSent) response.destroy();
@@ -82,7 +83,7 @@ class Simulator {
     }
   }
 
-  private async generate(dialect: SimDialect, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async generate(dialect: SimDialect, path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.log.start();
     const disconnected = new AbortController();
     let broken = false;
@@ -97,7 +98,8 @@ class Simulator {
       broken = true;
       response.destroy();
     };
-    await answerRequest(dialect, this.state, body, { response, signal: disconnected.signal, breakOff });
+    const parsedRequest = dialect.parseRequest(body, dialect.path.exec(path)?.groups ?? {});
+    await answerRequest(dialect, this.state, body, parsedRequest, { response, signal: disconnected.signal, breakOff });
   }
 
   private async answer(route: string, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -126,8 +128,9 @@ class Simulator {
   }
 
   private authenticate(request: IncomingMessage): void {
-    const { authorization, 'x-api-key': key } = request.headers;
-    if (this.apiKey !== '' && authorization !== `Bearer ${this.apiKey}` && key !== this.apiKey) throw SimError.ofStatus(401);
+    const { authorization, 'x-api-key': key, 'x-goog-api-key': googleKey } = request.headers;
+    const keys = [authorization?.replace(/^Bearer /, ''), key, googleKey];
+    if (this.apiKey !== '' && !keys.includes(this.apiKey)) throw SimError.ofStatus(401);
   }
 }
 

@@ -117,15 +117,16 @@ export interface UpstreamCapabilities {
    */
   promptCache?: 'off' | '5m' | '1h';
   /**
-   * Way in which the upstream keeps the caches of accounts apart: by a field of its dialect, or for `anthropic-messages`, which has none, by a
-   * line of `text` in prompts with markers. Default null: `prompt_cache_key` for `openai-responses`, `text` for `anthropic-messages`, else `none`.
+   * Way in which the upstream keeps the caches of accounts apart: by a field of its dialect, or for `anthropic-messages` and `gemini`, which
+   * have none, by a line of `text` in prompts that may be cached. Default null: `none` for `openai-chat`, `prompt_cache_key` for
+   * `openai-responses`, else `text`.
    */
   cacheKey?: 'none' | 'prompt_cache_key' | 'cache_salt' | 'text' | null;
   /** Accepts `seed`. Default true. */
   seed: boolean;
   /** Accepts `presence_penalty` and `frequency_penalty`. Default true. */
   penalties: boolean;
-  /** Accepts `reasoning_effort` (`openai-chat`). Default false. */
+  /** Accepts `reasoning_effort` (`openai-chat`) or `thinkingLevel` (`gemini`). Default false. */
   reasoningEffort: boolean;
   /**
    * Field that switches reasoning off when the client does (not `anthropic-messages`, where it is never on). Default `none`: such a request
@@ -136,7 +137,7 @@ export interface UpstreamCapabilities {
   maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /** Implements `stop` itself. Default true. Where false, the proxy matches, and reads the reply to its end for its usage. */
   stop: boolean;
-  /** Requires earlier `reasoning_content` on assistant turns. Default false. */
+  /** Requires earlier `reasoning_content` on assistant turns, or a signature on each call (`gemini`). Default false. */
   reasoningEcho: boolean;
   /** Writes reasoning as `<think>…</think>` inside the text. Default false. */
   thinkTags: boolean;
@@ -144,7 +145,7 @@ export interface UpstreamCapabilities {
    * Begins its text inside the reasoning and writes only `</think>`, because the chat template has written `<think>`. Default false.
    */
   beginsInReasoning?: boolean;
-  /** Accepts `reasoning` and returns a summary of it (`openai-responses`). Default false. */
+  /** Returns a summary of its reasoning when asked (`openai-responses`, `gemini`). Default false. */
   reasoningSummary: boolean;
   /** The proxy always requests a stream, even for plain requests. Default false. */
   streamPlainRequests: boolean;
@@ -176,7 +177,7 @@ export interface UpstreamTimeouts {
 }
 
 /** Dialects of upstreams. */
-export const UPSTREAM_KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
+export const UPSTREAM_KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini'] as const;
 
 export interface Upstream {
   id: string;

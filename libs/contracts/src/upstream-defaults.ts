@@ -1,4 +1,5 @@
 import type { Upstream, UpstreamCapabilities, UpstreamTimeouts } from './catalog.js';
+import { DIALECTS } from './dialects.js';
 
 /** Capabilities of an upstream whose catalog entry names none. */
 export const CAPABILITY_DEFAULTS: Readonly<Required<UpstreamCapabilities>> = {
@@ -54,7 +55,7 @@ export function readOnLimits({
   capabilities,
   timeouts,
 }: Pick<Upstream, 'kind' | 'capabilities' | 'timeouts'>): ReadOnLimits | undefined {
-  if (!(capabilities.hiddenReasoning ?? kind !== 'openai-chat')) return undefined;
+  if (!(capabilities.hiddenReasoning ?? DIALECTS[kind].hidesOutput)) return undefined;
   return {
     readOnMs: timeouts.readOnMs ?? TIMEOUT_DEFAULTS.readOnMs,
     hiddenTokensFloor: capabilities.hiddenTokensFloor ?? CAPABILITY_DEFAULTS.hiddenTokensFloor,

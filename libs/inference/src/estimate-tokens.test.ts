@@ -1,7 +1,14 @@
 import { estimateBilledPromptTokens, estimatePromptTokens, leastPromptTokens } from './estimate-tokens.js';
 import type { PromptSize } from './prompt-size.js';
 
-const makeSize = (over: Partial<PromptSize>): PromptSize => ({ textBytes: 0, schemaBytes: 0, reasoningBytes: 0, images: 0, ...over });
+const makeSize = (over: Partial<PromptSize>): PromptSize => ({
+  textBytes: 0,
+  schemaBytes: 0,
+  reasoningBytes: 0,
+  signatureBytes: 0,
+  images: 0,
+  ...over,
+});
 
 test.each([
   [{}, 1],

@@ -1,10 +1,11 @@
 import { ACCOUNT_LINES_BYTES, accountLine, NO_REASONING, outputInstruction } from './added-texts.js';
 import { measurePrompt, promptBytesMax } from './prompt-size.js';
 import type { OutputFormat } from './request.js';
+import { signCallId } from './signed-call-id.js';
 import type { Tool } from './tool.js';
 import type { ToolCallPart, Turn } from './turn.js';
 
-const NOTHING = { textBytes: 0, schemaBytes: 0, reasoningBytes: 0, images: 0 };
+const NOTHING = { textBytes: 0, schemaBytes: 0, reasoningBytes: 0, signatureBytes: 0, images: 0 };
 const size = (turns: Turn[], tools: Tool[] = [], output: OutputFormat = { kind: 'text' }) => measurePrompt({ turns, tools, output });
 const said = (text: string): Turn => ({ role: 'user', parts: [{ type: 'text', text }], name: 'ann' });
 const image = { type: 'image', mediaType: 'image/png', base64: 'A'.repeat(10_000) } as const;
@@ -42,6 +43,20 @@ test('tools count with their schemas, calls with name and arguments [hold-size]'
   expect(size([], [add, patch])).toEqual({ ...NOTHING, textBytes: 3 + 10 + '{"type":"object"}'.length + 1 + 10 });
 });
 
+test('the signature in the id of a call counts, whichever upstream gets it [hold-size]', () => {
+  const call: ToolCallPart = {
+    type: 'tool-call',
+    callId: signCallId('call_1', 'c2ln'),
+    tool: { name: 'a' },
+    wireName: 'a',
+    kind: 'function',
+    argumentsText: '{}',
+  };
+  const parts = [{ type: 'reasoning' as const, text: 'Hm' }, call];
+  expect(size([{ role: 'assistant', parts }])).toEqual({ ...NOTHING, textBytes: 3, reasoningBytes: 2, signatureBytes: 4 });
+  expect(promptBytesMax(size([{ role: 'assistant', parts }]), false)).toBe(3 + 4);
+});
+
 test('the instruction with the schema of the output and earlier reasoning count apart, because not every upstream gets them', () => {
   const turns: Turn[] = [
     {
@@ -55,7 +70,7 @@ test('the instruction with the schema of the output and earlier reasoning count 
   const output: OutputFormat = { kind: 'json-schema', name: 'x', schema: { type: 'null' } };
   const schemaBytes = outputInstruction(output).length;
   const measured = size(turns, [], output);
-  expect(measured).toEqual({ textBytes: 2, schemaBytes, reasoningBytes: 1_000, images: 0 });
+  expect(measured).toEqual({ textBytes: 2, schemaBytes, reasoningBytes: 1_000, signatureBytes: 0, images: 0 });
   expect([promptBytesMax(measured, false), promptBytesMax(measured, true)]).toEqual([2 + schemaBytes, 1_002 + schemaBytes]);
 });
 

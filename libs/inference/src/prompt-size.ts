@@ -1,5 +1,6 @@
 import { NO_REASONING, outputInstruction } from './added-texts.js';
 import type { InferenceRequest } from './request.js';
+import { splitCallId } from './signed-call-id.js';
 import type { Tool } from './tool.js';
 import type { Turn } from './turn.js';
 
@@ -14,19 +15,27 @@ export interface PromptSize {
   schemaBytes: number;
   /** Bytes of earlier reasoning, and of what stands for it where the client kept none. Only upstreams with `reasoningEcho` get it. */
   reasoningBytes: number;
+  /** Bytes of the signatures of earlier reasoning, in the ids of calls. Only the upstream that made them gets them. */
+  signatureBytes: number;
   images: number;
 }
 
 export function measurePrompt({ turns, tools, output }: Pick<InferenceRequest, 'turns' | 'tools' | 'output'>): PromptSize {
-  const size: PromptSize = { textBytes: 0, schemaBytes: Buffer.byteLength(outputInstruction(output)), reasoningBytes: 0, images: 0 };
+  const size: PromptSize = {
+    textBytes: 0,
+    schemaBytes: Buffer.byteLength(outputInstruction(output)),
+    reasoningBytes: 0,
+    signatureBytes: 0,
+    images: 0,
+  };
   for (const turn of turns) addTurn(turn, size);
   for (const tool of tools) size.textBytes += measureTool(tool);
   return size;
 }
 
 /** The most bytes that an upstream of a model gets. `reasoningEcho`: one of them gets earlier reasoning. */
-export function promptBytesMax({ textBytes, schemaBytes, reasoningBytes }: PromptSize, reasoningEcho: boolean): number {
-  return textBytes + schemaBytes + (reasoningEcho ? reasoningBytes : 0);
+export function promptBytesMax({ textBytes, schemaBytes, reasoningBytes, signatureBytes }: PromptSize, reasoningEcho: boolean): number {
+  return textBytes + schemaBytes + signatureBytes + (reasoningEcho ? reasoningBytes : 0);
 }
 
 function addTurn(turn: Turn, size: PromptSize): void {
@@ -49,6 +58,7 @@ function addParts(parts: readonly Part[], size: PromptSize): void {
         break;
       case 'tool-call':
         size.textBytes += Buffer.byteLength(part.wireName) + Buffer.byteLength(part.argumentsText);
+        size.signatureBytes += splitCallId(part.callId).signature?.length ?? 0;
         break;
       case 'reasoning':
         size.reasoningBytes += Buffer.byteLength(part.text);

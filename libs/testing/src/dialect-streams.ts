@@ -10,6 +10,8 @@ export interface DialectStream {
   call(index: number): string;
   /** A piece of the arguments of call `index`. */
   args(index: number, text: string): string;
+  /** The dialect has no pieces of arguments: `args` repeats the call. */
+  hasWholeCalls?: true;
   /** Events after the content, with `REPORTED_USAGE`. */
   ending: string;
   /** Event without content. */
@@ -107,15 +109,40 @@ const messages: DialectStream = {
     }),
 };
 
+const GEMINI_USAGE = { usageMetadata: { promptTokenCount: 12, candidatesTokenCount: 3, totalTokenCount: 15 } };
+
+function candidate(part: unknown, more: object = {}): object {
+  return { index: 0, content: { role: 'model', parts: part === undefined ? [] : [part] }, ...more };
+}
+
+const gemini: DialectStream = {
+  opening: event({ responseId: 'g1', modelVersion: 'm', candidates: [candidate({ text: '' })] }),
+  text: (text) => event({ candidates: [candidate({ text })] }),
+  call: (index) => event({ candidates: [candidate({ functionCall: { id: `call_${index}`, name: 'get_weather', args: {} } })] }),
+  args: (index) => gemini.call(index),
+  hasWholeCalls: true,
+  ending: event({ candidates: [candidate(undefined, { finishReason: 'STOP' })], ...GEMINI_USAGE }),
+  nothing: event({ responseId: 'g1', candidates: [] }),
+  plain: (text) => JSON.stringify({ candidates: [candidate({ text }, { finishReason: 'STOP' })], ...GEMINI_USAGE }),
+};
+
 export const DIALECT_STREAMS: Record<Upstream['kind'], DialectStream> = {
   'openai-chat': chat,
   'openai-responses': responses,
   'anthropic-messages': messages,
+  gemini,
 };
+
+const OUTPUT_COUNT = new RegExp(`("(?:(?:completion|output)_tokens|candidatesTokenCount)":)${REPORTED_USAGE.outputTokens}\\b`, 'g');
+
+/** Replaces the reported output tokens in the end of a stream or in a plain reply. */
+export function counting(text: string, outputTokens: number): string {
+  return text.replace(OUTPUT_COUNT, `$1${outputTokens}`);
+}
 
 /** Returns the number of bytes of a stream from which on its reader has the usage of `ending`. */
 export function bytesUntilUsage(raw: Buffer): number {
-  return raw.indexOf('\n\n', raw.indexOf(`_tokens":${REPORTED_USAGE.outputTokens}`)) + 2;
+  return raw.indexOf('\n\n', raw.toString('latin1').search(OUTPUT_COUNT)) + 2;
 }
 
 /** A complete valid stream. */

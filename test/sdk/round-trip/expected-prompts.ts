@@ -5,7 +5,7 @@ import type { RoutedModel } from './upstreams.js';
 /** The conversation in one dialect: the constant part of every request, and the history of each. */
 interface Transcript {
   request: Record<string, unknown>;
-  historyField: 'messages' | 'input';
+  historyField: 'messages' | 'input' | 'contents';
   asked: number[];
   history: Record<string, unknown>[];
 }
@@ -23,6 +23,7 @@ export function expectedPrompts({ stream, echoed }: { stream: boolean; echoed: b
     'round-trip-chat': readPrompts(chat, stream),
     'round-trip-responses': readPrompts(withCacheKey(readTranscript('openai-responses')), stream),
     'round-trip-messages': readPrompts(readTranscript('anthropic-messages'), stream),
+    'round-trip-gemini': readPrompts(readTranscript('gemini'), stream),
     'round-trip-echo': readPrompts({ ...chat, history: thoughtful }, stream),
   };
 }
@@ -34,7 +35,9 @@ function withCacheKey({ request, ...transcript }: Transcript): Transcript {
 
 function readPrompts({ request, historyField, asked, history }: Transcript, stream: boolean): unknown[] {
   const isChat = historyField === 'messages' && !('system' in request);
-  const streamFields = { stream, ...(stream && isChat ? { stream_options: { include_usage: true } } : {}) };
+  // Gemini says it in the path.
+  const streamFields =
+    historyField === 'contents' ? {} : { stream, ...(stream && isChat ? { stream_options: { include_usage: true } } : {}) };
   return asked.map((length) => ({ ...request, ...streamFields, [historyField]: history.slice(0, length) }));
 }
 

@@ -1,4 +1,5 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
+import { DIALECTS } from '#contracts/dialects.js';
 import { pathFault, renderPath } from '#contracts/upstream-request.js';
 import type { CatalogFileEntry, ModelEntry, PricePlanEntry, UpstreamEntry } from './catalog-file.schema.js';
 import type { Path } from './locate.js';
@@ -84,14 +85,15 @@ function privateNetwork(upstream: UpstreamEntry, path: Path, allowed?: PrivateUp
 
 /** A setting of another dialect would be refused by the upstream, or do nothing. */
 function caches(kind: Upstream['kind'] | undefined, capabilities: Partial<UpstreamCapabilities> | undefined, path: Path): FieldProblem[] {
-  const { cacheKey = 'none', promptCache } = capabilities ?? {};
-  const isMessages = kind === 'anthropic-messages';
+  const dialect = kind && DIALECTS[kind];
+  if (dialect === undefined) return [];
+  const { cacheKey, promptCache } = capabilities ?? {};
   const problems: FieldProblem[] = [];
-  if (kind !== undefined && cacheKey !== 'none' && (cacheKey === 'text') !== isMessages) {
-    const allowed = isMessages ? 'text or none' : 'prompt_cache_key, cache_salt or none';
+  if (cacheKey != null && cacheKey !== 'none' && !dialect.cacheKeys.includes(cacheKey)) {
+    const allowed = `${dialect.cacheKeys.join(', ')} or none`;
     problems.push({ path: [...path, 'capabilities', 'cacheKey'], problem: `must be ${allowed} for ${kind}` });
   }
-  if (kind !== undefined && !isMessages && (promptCache === 'off' || promptCache === '1h')) {
+  if (!dialect.cachesMarked && (promptCache === 'off' || promptCache === '1h')) {
     problems.push({ path: [...path, 'capabilities', 'promptCache'], problem: 'is for anthropic-messages; others cache by themselves' });
   }
   return problems;

@@ -560,6 +560,16 @@ describe('substitution in baseUrl', () => {
   });
 });
 
+test('the entries of upstreams in docs/upstreams.md are valid', () => {
+  const page = readFileSync(new URL('../../../../docs/upstreams.md', import.meta.url), 'utf8');
+  const entries = [...page.matchAll(/```yaml\n( {2}- id: [\s\S]*?)```/g)].map(([, entry]) => entry);
+  const { upstreams } = parseCatalogFile(`upstreams:\n${entries.join('')}models: []\n`, 'upstreams.md', noVariables);
+  expect(upstreams.map(({ id, kind }) => [id, kind])).toEqual([
+    ['azure', 'openai-chat'],
+    ['google', 'gemini'],
+  ]);
+});
+
 test('the catalog of the repository is valid and offers the simulated models', () => {
   const text = readFileSync(new URL('../../../../config/catalog.yaml', import.meta.url), 'utf8');
   const { upstreams, models } = parseCatalogFile(text, 'config/catalog.yaml', noVariables);

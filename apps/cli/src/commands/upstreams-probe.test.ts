@@ -1,4 +1,5 @@
 import { parse } from 'yaml';
+import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import {
   type CandidateProbeRequest,
   candidateProbe,
@@ -107,7 +108,7 @@ test.each([
   ],
   [
     'upstreams test local --model m --kind ollama',
-    "option '--kind <kind>' argument 'ollama' is invalid. Must be openai-chat, openai-responses or anthropic-messages.",
+    `option '--kind <kind>' argument 'ollama' is invalid. Must be ${new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(UPSTREAM_KINDS)}.`,
   ],
 ])('%s is a usage error, and no service is called', async (line, error) => {
   expect(await run(line)).toEqual({ code: 2, out: [], err: `error: ${error}\n`, asked: null });

@@ -9,7 +9,7 @@ import { HeldBytes, type HeldShare } from '../transport/held-bytes.js';
 import { isBlank, postStream, type TransferLimits, type UpstreamReply } from '../transport/post-stream.js';
 import { SseParser } from '../transport/sse-parser.js';
 import { holdsMoreValues } from '../upstreams/replies/reply-limits.js';
-import type { StreamParser, UpstreamAdapter, UpstreamCall } from '../upstreams/upstream-adapter.js';
+import type { RenderedRequest, StreamParser, UpstreamAdapter, UpstreamCall } from '../upstreams/upstream-adapter.js';
 import { encodeJson, encodeJsonInSlices } from './encode-json.js';
 import { EventLoopBudget } from './event-loop-budget.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
@@ -82,7 +82,7 @@ export async function* callUpstream(
   const reply = await postStream(
     client.pool,
     {
-      path: (path ?? client.basePath + rendered.path) + (client.query ?? ''),
+      path: renderTarget(path ?? client.basePath + rendered.path, rendered, client.query),
       headers: {
         'user-agent': 'tollgate',
         ...client.headers?.(),
@@ -98,7 +98,7 @@ export async function* callUpstream(
     signal,
   );
   target.onAnswer?.();
-  const stop = (request.stop ?? []).filter((sequence) => !capabilities.stop || adapter.takesStop?.(sequence) === false);
+  const stop = (request.stop ?? []).filter((sequence, at) => !capabilities.stop || adapter.takesStop?.(sequence, at) === false);
   const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
   try {
     await assertGood(reply, adapter, call);
@@ -119,6 +119,12 @@ export async function* callUpstream(
       reply.drain(); // so that the socket can be used again
     else reply.close();
   }
+}
+
+/** Returns the path with the query of the dialect and that of the catalog. */
+function renderTarget(path: string, { action = '', query }: RenderedRequest, catalogQuery = ''): string {
+  if (query === undefined) return path + action + catalogQuery;
+  return `${path}${action}${catalogQuery === '' ? '?' : `${catalogQuery}&`}${query}`;
 }
 
 /** Rendering may have taken long already, so other work comes first. */

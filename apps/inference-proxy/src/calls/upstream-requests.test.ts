@@ -1,9 +1,11 @@
 import type { Upstream } from '#contracts/catalog.js';
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
+import { makeCall } from '../../test/conformance.js';
 import { collect, failure, REPORTED, START, STOP, setUp, startUpstreamBeforeEach, text, upstream } from '../../test/inference-fixture.js';
 import { answering, type Behaviour } from '../../test/test-upstream.js';
 import { Prober } from '../probe/prober.js';
+import { ADAPTERS } from '../upstreams/adapters.js';
 import { streamInference } from './stream-inference.js';
 
 /** Path, query and headers of the catalog in requests to an upstream, and capabilities of one of its models. */
@@ -38,13 +40,13 @@ const GOOD = [START, text('Hello'), REPORTED, STOP];
 const PLAIN = { stream: false };
 
 describe.each(UPSTREAM_KINDS)('%s', (kind) => {
-  const own = { 'openai-chat': 'chat/completions', 'openai-responses': 'responses', 'anthropic-messages': 'messages' }[kind];
+  const { path, action = '' } = ADAPTERS[kind].renderRequest({ ...makeCall(false), model: 'their-model' }, undefined);
 
   test('gets headers and query beside those of the dialect', async () => {
     const paths: string[] = [];
     upstream.behave(answersTo(paths, kind));
     expect(await collect(setUp({ upstreams: [entry({ kind })], request: PLAIN }).stream)).toEqual(GOOD);
-    expect(paths).toEqual([`/v1/${own}?api-version=2024-10-21`]);
+    expect(paths).toEqual([`/v1/${path}${action}?api-version=2024-10-21`]);
     expect(upstream.headers[0]).toMatchObject({
       'x-route': 'a',
       'ocp-apim-subscription-key': SECRET,
@@ -60,7 +62,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     const upstreams = [entry({ kind, path: 'deployments/{model}/run' })];
     const routes = [{ upstream: 'test', model: 'org/large 2?' }];
     expect(await collect(setUp({ upstreams, routes, request: PLAIN }).stream)).toEqual(GOOD);
-    expect(paths).toEqual(['/v1/deployments/org%2Flarge%202%3F/run?api-version=2024-10-21']);
+    expect(paths).toEqual([`/v1/deployments/org%2Flarge%202%3F/run${action}?api-version=2024-10-21`]);
   });
 });
 

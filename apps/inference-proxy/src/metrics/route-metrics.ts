@@ -1,4 +1,5 @@
 import type { Upstream } from '#contracts/catalog.js';
+import { DIALECTS } from '#contracts/dialects.js';
 import type { Usage } from '#inference/usage.js';
 import type { BoundHistogram, HistogramSeries } from '#observability/bound-histogram.js';
 import { FAILURE_CODES, FAILURE_KINDS, type FailureKind, type UpstreamFailure } from '../failures/upstream-failure.js';
@@ -33,15 +34,9 @@ export interface CallHistograms {
   tokenUsage: BoundHistogram;
 }
 
-/** Values of `gen_ai.provider.name` in OpenTelemetry's conventions. */
-const PROVIDERS = {
-  'openai-chat': 'openai',
-  'openai-responses': 'openai',
-  'anthropic-messages': 'anthropic',
-} satisfies Record<Upstream['kind'], string>;
-
+/** Returns the value of `gen_ai.provider.name` in OpenTelemetry's conventions. */
 export function providerName({ kind }: Pick<Upstream, 'kind'>): string {
-  return PROVIDERS[kind];
+  return DIALECTS[kind].provider;
 }
 
 /** Counts the calls of one route since the start of the process. */

@@ -40,7 +40,7 @@ export async function listModels(
 }
 
 /** Fields in which servers give the context size of a model. */
-const CONTEXT_FIELDS = ['max_model_len', 'context_length', 'context_window', 'max_context_length', 'max_input_tokens'];
+const CONTEXT_FIELDS = ['max_model_len', 'context_length', 'context_window', 'max_context_length', 'max_input_tokens', 'inputTokenLimit'];
 
 /** Parses `{data: […]}`, `{models: […]}` or a bare list of objects with an `id` or `name`. */
 export function parseModelList(text: string): ListedModel[] | undefined {
@@ -53,6 +53,6 @@ export function parseModelList(text: string): ListedModel[] | undefined {
     const meta = isObject(model.meta) ? model.meta.n_ctx_train : undefined; // llama.cpp
     const sizes = [...CONTEXT_FIELDS.map((field) => model[field]), meta];
     const contextTokens = sizes.find((size): size is number => Number.isSafeInteger(size) && (size as number) > 0);
-    return [{ id, contextTokens }];
+    return [{ id: id.replace(/^models\//, ''), contextTokens }]; // Gemini names the collection too
   });
 }

@@ -9,6 +9,7 @@ test.each([
   ['reasoning_text', '{"type":"response.reasoning_text.delta","delta":"Well"}'],
   ['summary_text', '{"output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"Well"}]}]}'],
   ['thinking', '{"type":"content_block_delta","delta":{"type":"thinking_delta","thinking":"Well"}}'],
+  ['thought', '{"candidates":[{"content":{"parts":[{"text":"Well","thought": true}]}}]}'],
 ])('reasoning in %s', (field, payload) => {
   expect(findReasoningField(payload)).toBe(field);
 });

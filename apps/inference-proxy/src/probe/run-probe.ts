@@ -9,6 +9,7 @@ import { judgeKey, judgeModel, judgePlain, judgeReach } from './checks/reach.js'
 import { streamingChecks, tokensPerSecond } from './checks/streaming.js';
 import { toolChecks } from './checks/tools.js';
 import { turnChecks } from './checks/turns.js';
+import { DIALECT_PROBES, isSpecial, type Variant } from './dialect-probes.js';
 import { listModels } from './list-models.js';
 import { type Finding, judgeFailure, type ProbeResult } from './probe-result.js';
 import { Prober } from './prober.js';
@@ -76,14 +77,6 @@ function judgeMissingKey({ missingKey }: Prober): Finding | undefined {
   return missingKey === undefined ? undefined : { verdict: 'no', evidence: `${missingKey}, as the inference-proxy sees it` };
 }
 
-type Variant = Partial<UpstreamCapabilities>;
-
-/** Capabilities without which a working upstream may refuse the first request. */
-const FIRST_VARIANTS: Record<Upstream['kind'], readonly Variant[]> = {
-  'openai-chat': [{ maxTokensField: 'max_completion_tokens' }, { maxTokensField: 'max_tokens' }, { outputCap: false }],
-  'openai-responses': [{ outputCap: false }, { instructions: true }, { cacheKey: 'none' }],
-  'anthropic-messages': [],
-};
 const STREAMED: Variant = { streamPlainRequests: true };
 
 const ABOUT_THE_REQUEST: ReadonlySet<FailureKind> = new Set(['rejected', 'broken', 'empty']);
@@ -93,7 +86,7 @@ async function firstReply(prober: Prober): Promise<ProbeResult> {
   const result = await prober.send(PING);
   const { failure } = result;
   if (failure === undefined || !ABOUT_THE_REQUEST.has(failure.kind) || failure.errorCode !== undefined) return result;
-  const own = failure.kind === 'rejected' ? FIRST_VARIANTS[prober.upstream.kind] : [];
+  const own = failure.kind === 'rejected' ? DIALECT_PROBES[prober.upstream.kind].firstVariants : [];
   const variants = [...own, STREAMED].filter((variant) => !isAssumed(variant, prober.capabilities));
   for (const variant of variants) {
     const other = await prober.send({ ...PING, capabilities: variant });
@@ -130,7 +123,7 @@ function learn(prober: Prober, variant: Variant, reply: ProbeResult): ProbeResul
 }
 
 function checksFor(kind: Upstream['kind']): Check[] {
-  return CHECKS.filter(({ kinds }) => kinds === undefined || kinds.includes(kind));
+  return CHECKS.filter(({ id }) => !isSpecial(id) || DIALECT_PROBES[kind].checks.includes(id));
 }
 
 async function perform(check: Check, prober: Prober, notes: Notes, deadline: number): Promise<UpstreamProbeEvent> {

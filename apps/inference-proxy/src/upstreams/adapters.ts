@@ -1,5 +1,6 @@
 import type { Upstream } from '#contracts/catalog.js';
 import { anthropicMessages } from './anthropic-messages/adapter.js';
+import { gemini } from './gemini/adapter.js';
 import { openaiChat } from './openai-chat/adapter.js';
 import { openaiResponses } from './openai-responses/adapter.js';
 import type { UpstreamAdapter } from './upstream-adapter.js';
@@ -9,4 +10,5 @@ export const ADAPTERS = {
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,
   'anthropic-messages': anthropicMessages,
+  gemini,
 } satisfies Record<Upstream['kind'], UpstreamAdapter>;

@@ -15,8 +15,23 @@ const says = (role: 'system' | 'user', text: string): Turn => ({ role, parts: [{
 
 /** Returns the fields of a body that a request has with some capabilities. */
 function renderFields(dialect: Dialect, names: readonly string[], request: Partial<InferenceRequest>, able: Able): Record<string, unknown> {
-  const body = sent(ADAPTERS[dialect].renderRequest(makeCall(false, request, able), undefined));
+  const sentBody = sent(ADAPTERS[dialect].renderRequest(makeCall(false, request, able), undefined));
+  const body = dialect === 'gemini' ? flattenGemini(sentBody) : sentBody;
   return Object.fromEntries(names.flatMap((name) => (name in body ? [[name, body[name]]] : [])));
+}
+
+/** Returns the fields of a Gemini body under the names that OpenAI has for them. */
+// biome-ignore lint/suspicious/noExplicitAny: a body
+function flattenGemini({ tools, toolConfig, generationConfig: config }: any): Record<string, unknown> {
+  const fields = {
+    temperature: config.temperature,
+    top_p: config.topP,
+    max_output_tokens: config.maxOutputTokens,
+    thinking: config.thinkingConfig,
+    tools: tools?.[0].functionDeclarations,
+    tool_choice: toolConfig?.functionCallingConfig.mode,
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 describe.each(DIALECTS)('%s', (dialect) => {
@@ -31,7 +46,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     expect(renderFields(dialect, ['temperature', 'top_p'], both, able)).toEqual(expected);
   });
 
-  const none = dialect === 'anthropic-messages' ? { type: 'none' } : 'none';
+  const none = { 'openai-chat': 'none', 'openai-responses': 'none', 'anthropic-messages': { type: 'none' }, gemini: 'NONE' }[dialect];
   test.each<[NonNullable<Able['toolChoice']>, unknown]>([
     ['forced', { tools: 1, tool_choice: none }],
     ['none', { tools: 1, tool_choice: none }],
@@ -58,6 +73,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     'openai-chat': [{ max_tokens: 256 }, {}],
     'openai-responses': [{ max_output_tokens: 256 }, {}],
     'anthropic-messages': [{ max_tokens: 256 }, { max_tokens: 256 }], // the dialect requires one
+    gemini: [{ max_output_tokens: 256 }, {}],
   };
   test.each([true, false])('with outputCap %s', (outputCap) => {
     const names = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
@@ -85,6 +101,7 @@ const OFF: Record<Dialect, Partial<Record<NonNullable<Able['reasoningSwitch']>, 
   },
   'openai-responses': { reasoning_effort: { reasoning: { effort: 'none' } } },
   'anthropic-messages': {},
+  gemini: { reasoning_effort: { thinking: { thinkingLevel: 'MINIMAL' } }, thinking: { thinking: { thinkingBudget: 0 } } },
 };
 
 describe.each(DIALECTS)('%s', (dialect) => {
@@ -118,6 +135,10 @@ const CACHED: Record<Dialect, object> = {
     content: [{ type: 'text', text: 'Hi' }],
     stop_reason: 'end_turn',
     usage: { input_tokens: 30, output_tokens: 5, cache_read_input_tokens: 20 },
+  },
+  gemini: {
+    candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 30, candidatesTokenCount: 5, cachedContentTokenCount: 20 },
   },
 };
 

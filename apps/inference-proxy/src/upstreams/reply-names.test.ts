@@ -26,6 +26,10 @@ const REPLIES: Record<Upstream['kind'], { plain: object; stream: object[] }> = {
       { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hi' } },
     ],
   },
+  gemini: {
+    plain: { responseId: 'reply-1', modelVersion: 'model-1', candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }] },
+    stream: [{ responseId: 'reply-1', modelVersion: 'model-1', candidates: [{ content: { parts: [{ text: 'Hi' }] } }] }],
+  },
 };
 
 function named(reply: object): object {

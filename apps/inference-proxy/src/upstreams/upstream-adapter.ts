@@ -36,8 +36,12 @@ export interface Oddity {
 }
 
 export interface RenderedRequest {
-  /** Relative to the upstream's base URL, without a leading slash. */
+  /** Relative to the upstream's base URL, without a leading slash. The catalog may have another one. */
   path: string;
+  /** End of the path, also of one in the catalog, in dialects that name the operation there. */
+  action?: string;
+  /** Query parameters, without a question mark. */
+  query?: string;
   /** The dialect's own: its version and the key. */
   headers: Record<string, string>;
   /** Sent as JSON. */
@@ -58,8 +62,8 @@ export interface ErrorReply {
  */
 export interface UpstreamAdapter {
   readonly kind: Upstream['kind'];
-  /** True when the dialect can match this stop sequence; absent: any. The proxy matches the others. */
-  takesStop?(sequence: string): boolean;
+  /** True when the dialect can match the stop sequence at this position of the list; absent: any. The proxy matches the others. */
+  takesStop?(sequence: string, position: number): boolean;
   renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest;
   /** Parses a plain reply and appends its events, including the terminal one. */
   parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void;

@@ -15,7 +15,7 @@ export interface ReplyEvent {
 }
 
 /** A parsed request: the equivalent chat request, and the renderers of its dialect. */
-interface DialectRequest {
+export interface DialectRequest {
   chat: ChatRequest;
   /** The prompt of the request (`chat`, or what is left of it) for the cache. */
   cacheable(request: ChatRequest): CacheablePrompt;
@@ -27,9 +27,13 @@ interface DialectRequest {
 
 /** One API that the simulator speaks. */
 export interface SimDialect {
-  path: string;
-  /** @throws SimError when a strict server would refuse the request */
-  parseRequest(body: string): DialectRequest;
+  path: RegExp;
+  /**
+   * Parses a body, with the named groups of the path.
+   *
+   * @throws SimError when a strict server would refuse the request
+   */
+  parseRequest(body: string, groups: Readonly<Record<string, string>>): DialectRequest;
   /** The body of an error reply. */
   renderError(error: ErrorObject, status: number): object;
   /** The event that ends a failed stream. */

@@ -122,7 +122,7 @@ describe('the real thread', () => {
       model: 'm',
       stream: false,
       maxOutputTokens: undefined,
-      size: { textBytes: 2, schemaBytes: 0, reasoningBytes: 0, images: 0 },
+      size: { textBytes: 2, schemaBytes: 0, reasoningBytes: 0, signatureBytes: 0, images: 0 },
     });
   });
 

@@ -1,4 +1,3 @@
-import type { Upstream } from '#contracts/catalog.js';
 import type { Turn } from '#inference/turn.js';
 import type { ListedModel } from '../list-models.js';
 import type { Finding, ProbeResult } from '../probe-result.js';
@@ -22,16 +21,12 @@ export interface Notes {
 }
 
 export interface Check {
+  /** Some checks run in certain dialects alone: `dialect-probes.ts`. */
   id: string;
   title: string;
-  /** Dialects in which the check makes sense; absent: all. */
-  kinds?: readonly Upstream['kind'][];
   /** Returns a finding, or a string that says why the check was skipped. */
   run(prober: Pick<Prober, 'send' | 'capabilities' | 'upstream'>, notes: Notes): Promise<Finding | string>;
 }
-
-export const WITH_ROLES: readonly Upstream['kind'][] = ['openai-chat', 'openai-responses'];
-export const CHAT_ONLY: readonly Upstream['kind'][] = ['openai-chat'];
 
 export const yes = (evidence: string, learned?: Finding['learned']): Finding => ({ verdict: 'yes', evidence, learned });
 export const no = (evidence: string, learned?: Finding['learned']): Finding => ({ verdict: 'no', evidence, learned });

@@ -1,6 +1,7 @@
+import { DIALECTS } from '#contracts/dialects.js';
 import type { Turn } from '#inference/turn.js';
 import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
-import { CHAT_ONLY, type Check, count, inMs, no, says, unclear, yes } from './check.js';
+import { type Check, count, inMs, no, says, unclear, yes } from './check.js';
 import { COUNTING } from './streaming.js';
 
 /** Larger contexts are tried only when the operator gives the size: a server that accepts the prompt bills it. */
@@ -19,10 +20,10 @@ export const limitChecks: Check[] = [
       const turns = longConversation();
       const probe = { turns, outputTokensMax: 16 };
       const first = await prober.send(probe);
-      const asksForCache = prober.upstream.kind === 'anthropic-messages' && prober.capabilities.promptCache !== 'off';
+      const asksForCache = DIALECTS[prober.upstream.kind].cachesMarked && prober.capabilities.promptCache !== 'off';
       if (first.failure?.kind === 'rejected' && asksForCache) return judgeMarkers(await prober.send({ ...probe, capabilities: UNMARKED }));
       if (first.failure !== undefined) return unclear('the long prompt was not taken');
-      const isApart = prober.capabilities.cachedApart ?? prober.upstream.kind === 'anthropic-messages';
+      const isApart = prober.capabilities.cachedApart ?? DIALECTS[prober.upstream.kind].countsCacheApart;
       const second = await prober.send(probe);
       notes.caches = isHit(second);
       return judgeCached(first, second, isApart);
@@ -31,7 +32,6 @@ export const limitChecks: Check[] = [
   {
     id: 'cache-key',
     title: 'keeps caches apart',
-    kinds: CHAT_ONLY,
     async run(prober, { caches }) {
       if (caches !== true) return 'it reports no cached tokens';
       const turns = longConversation();

@@ -1,8 +1,10 @@
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
+import { DIALECTS } from '#contracts/dialects.js';
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { Hints } from '#inference/request.js';
+import { DIALECT_PROBES, type ReasoningSwitch } from '../dialect-probes.js';
 import { type Finding, judgeFailure, type ProbeRequest, type ProbeResult } from '../probe-result.js';
-import { CHAT_ONLY, type Check, no, unclear, WITH_ROLES, yes } from './check.js';
+import { type Check, no, unclear, yes } from './check.js';
 import { COUNTING } from './streaming.js';
 import { judgeTaken } from './turns.js';
 
@@ -16,7 +18,6 @@ export const parameterChecks: Check[] = [
   {
     id: 'stop',
     title: 'stops at stop sequences',
-    kinds: ['openai-chat', 'anthropic-messages'],
     async run(prober, { stream }) {
       const sequence = stream && stopIn(stream.text);
       if (sequence === undefined) return 'there is no text to stop in';
@@ -25,13 +26,13 @@ export const parameterChecks: Check[] = [
   },
   taken('temperature', 'temperature', 'takes temperature', { temperature: 0.5 }),
   taken('top-p', 'topP', 'takes top_p', { topP: 0.5 }),
-  { ...taken('seed', 'seed', 'takes seed', { hints: { seed: 7 } }), kinds: CHAT_ONLY },
-  { ...taken('penalties', 'penalties', 'takes penalties', { hints: { presencePenalty: 0.5, frequencyPenalty: 0.5 } }), kinds: CHAT_ONLY },
+  taken('seed', 'seed', 'takes seed', { hints: { seed: 7 } }),
+  taken('penalties', 'penalties', 'takes penalties', { hints: { presencePenalty: 0.5, frequencyPenalty: 0.5 } }),
   {
     id: 'output-cap',
     title: 'keeps the output cap',
     async run(prober) {
-      const isRequired = prober.upstream.kind === 'anthropic-messages';
+      const isRequired = DIALECTS[prober.upstream.kind].requiresOutputCap;
       const result = await prober.send({ turns: COUNT_ON, outputTokensMax: CAP, capabilities: { outputCap: true } });
       return judgeCapTaken(result, isRequired);
     },
@@ -39,7 +40,6 @@ export const parameterChecks: Check[] = [
   {
     id: 'max-tokens-field',
     title: 'takes both names of the cap',
-    kinds: CHAT_ONLY,
     async run(prober) {
       if (prober.capabilities.outputCap === false) return 'it takes none';
       const mine = prober.capabilities.maxTokensField;
@@ -47,6 +47,20 @@ export const parameterChecks: Check[] = [
       const known = judgeCap(await prober.send({ turns: COUNT_ON, outputTokensMax: CAP }));
       const found = judgeCap(await prober.send({ turns: COUNT_ON, outputTokensMax: CAP, capabilities: { maxTokensField: other } }));
       return judgeFields(mine, known, other, found);
+    },
+  },
+  {
+    id: 'reasoning-summary',
+    title: 'shows a summary of its reasoning',
+    async run(prober, notes) {
+      const result = await prober.send({
+        turns: PONDER,
+        hints: EFFORT,
+        outputTokensMax: 1_024,
+        capabilities: { reasoningSummary: true },
+      });
+      notes.reasoningField ??= result.reasoningField;
+      return judgeSummary(result);
     },
   },
   {
@@ -62,7 +76,6 @@ export const parameterChecks: Check[] = [
   {
     id: 'reasoning-effort',
     title: 'takes reasoning_effort',
-    kinds: CHAT_ONLY,
     async run(prober, { reasoningField }) {
       const result = await prober.send({ turns: 'Say yes.', hints: EFFORT, capabilities: { reasoningEffort: true } });
       return judgeEffort(result, reasoningField !== undefined || writesTags(prober.capabilities));
@@ -71,12 +84,10 @@ export const parameterChecks: Check[] = [
   {
     id: 'reasoning-switch',
     title: 'switches its reasoning off',
-    kinds: WITH_ROLES,
     async run(prober, { reasoningField }) {
       if (reasoningField === undefined && !writesTags(prober.capabilities)) return 'it shows no reasoning';
-      const isChat = prober.upstream.kind === 'openai-chat';
       const results: [ReasoningSwitch, ProbeResult][] = [];
-      for (const reasoningSwitch of isChat ? REASONING_SWITCHES : (['reasoning_effort'] as const)) {
+      for (const reasoningSwitch of DIALECT_PROBES[prober.upstream.kind].reasoningSwitches) {
         const result = await prober.send({ turns: PONDER, hints: { reasoningOff: true }, capabilities: { reasoningSwitch } });
         results.push([reasoningSwitch, result]);
         if (isSwitchedOff(result)) break;
@@ -84,28 +95,9 @@ export const parameterChecks: Check[] = [
       return judgeSwitch(results);
     },
   },
-  {
-    id: 'reasoning-summary',
-    title: 'shows a summary of its reasoning',
-    kinds: ['openai-responses'],
-    async run(prober, notes) {
-      const result = await prober.send({
-        turns: PONDER,
-        hints: EFFORT,
-        outputTokensMax: 1_024,
-        capabilities: { reasoningSummary: true },
-      });
-      notes.reasoningField ??= result.reasoningField;
-      return judgeSummary(result);
-    },
-  },
 ];
 
 type Flag = 'seed' | 'penalties' | 'temperature' | 'topP';
-
-/** The ways to switch reasoning off; templates and servers that do not know one ignore or refuse it. */
-const REASONING_SWITCHES = ['chat_template_kwargs', 'thinking', 'reasoning_effort'] as const;
-type ReasoningSwitch = (typeof REASONING_SWITCHES)[number];
 
 /** Checks only that a parameter is accepted; its effect does not show in a short reply. */
 function taken(id: string, flag: Flag, title: string, probe: Omit<ProbeRequest, 'turns'>): Check {

@@ -50,7 +50,7 @@ export function judgeModel(result: ProbeResult, model: string, listed: readonly 
     return yes(isListed === false ? 'answers, though it is not on its list' : isListed ? 'on its list' : 'answers');
   if (failure.status === 404 && isListed !== true) {
     if (listed === undefined)
-      return no('404: no such model, or no such path: baseUrl ends before /chat/completions, /responses or /messages');
+      return no('404: no such model, or no such path: baseUrl ends before /chat/completions, /responses, /messages or /models');
     return no(`404: there is no ${model}; ${listNames(listed)}`);
   }
   if (isListed === false) return no(`not on its list; ${listNames(listed ?? [])}`);

@@ -1,5 +1,5 @@
 import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
-import { CHAT_ONLY, type Check, count, inMs, no, unclear, yes } from './check.js';
+import { type Check, count, inMs, no, unclear, yes } from './check.js';
 
 export const COUNTING = 'Count from one to forty in words, with a space between them. Write nothing else.';
 
@@ -45,7 +45,6 @@ export const streamingChecks: Check[] = [
   {
     id: 'usage-unasked',
     title: 'counts without stream_options',
-    kinds: CHAT_ONLY,
     async run(prober, { stream }) {
       if (stream === undefined) return 'it does not stream';
       return judgeUsage(await prober.send({ turns: 'Say yes.', stream: true, capabilities: { streamOptions: false } }));

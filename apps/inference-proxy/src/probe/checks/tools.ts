@@ -4,7 +4,7 @@ import type { Tool } from '#inference/tool.js';
 import type { Turn } from '#inference/turn.js';
 import { isObject, parseJson } from '../../upstreams/replies/json-object.js';
 import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
-import { type Check, count, no, says, unclear, WITH_ROLES, yes } from './check.js';
+import { type Check, count, no, says, unclear, yes } from './check.js';
 
 const WEATHER = toolNamed('get_weather', 'Tells the weather of a city.');
 const TIME = toolNamed('get_time', 'Tells the time of day in a city.');
@@ -35,7 +35,6 @@ export const toolChecks: Check[] = [
       const [capabilities, hints] = [{ parallelToolCalls: true }, { parallelToolCalls: false }];
       return judgeParallelField(await prober.send({ turns: ASK_TWO, tools: [WEATHER, TIME], hints, capabilities }));
     }),
-    kinds: WITH_ROLES,
   },
   withTools('tool-choice', 'calls the tool it must', async (prober, { callsTools }) => {
     const toolChoice = { kind: 'tool', wireName: WEATHER.wireName } as const;

@@ -1,5 +1,5 @@
 import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
-import { type Check, no, says, WITH_ROLES, yes } from './check.js';
+import { type Check, no, says, yes } from './check.js';
 
 const BRIEF = says('system', 'You answer in one word.');
 const QUESTION = says('user', 'Which is larger, two or three?');
@@ -8,7 +8,6 @@ export const turnChecks: Check[] = [
   {
     id: 'developer-role',
     title: 'takes the developer role',
-    kinds: WITH_ROLES,
     async run(prober) {
       const system = await prober.send({ turns: [BRIEF, QUESTION], capabilities: { developerRole: false } });
       const developer = await prober.send({ turns: [BRIEF, QUESTION], capabilities: { developerRole: true } });
@@ -18,7 +17,6 @@ export const turnChecks: Check[] = [
   {
     id: 'system-messages',
     title: 'system messages anywhere',
-    kinds: WITH_ROLES,
     async run(prober) {
       const later = [BRIEF, says('user', 'Hello.'), says('assistant', 'Hello.'), says('system', 'Be brief.'), QUESTION];
       const anywhere = await prober.send({ turns: later, capabilities: { systemMessages: 'anywhere' } });
@@ -32,7 +30,6 @@ export const turnChecks: Check[] = [
   {
     id: 'same-role',
     title: 'two messages of one role',
-    kinds: WITH_ROLES,
     async run(prober) {
       const turns = [says('assistant', 'I am ready.'), says('user', 'Listen.'), QUESTION];
       const result = await prober.send({ turns, capabilities: { alternatingRoles: false } });

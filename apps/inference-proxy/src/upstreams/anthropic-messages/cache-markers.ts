@@ -1,5 +1,5 @@
-import { accountLine, CACHED_PROMPT_TOKENS_MIN } from '#inference/added-texts.js';
-import { deriveCacheKey } from '../requests/cache-key.js';
+import { CACHED_PROMPT_TOKENS_MIN } from '#inference/added-texts.js';
+import { nameAccount } from '../requests/account-line.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 import type { Block, Message } from './message.js';
 
@@ -26,23 +26,9 @@ export function markCache(prompt: Prompt, call: UpstreamCall, apiKey: string | u
   if (call.promptTokensEstimate < CACHED_PROMPT_TOKENS_MIN) return prompt.system;
   const asked = prompt.messages.filter(({ role }) => role === 'user').slice(-MARKED_MESSAGES);
   const isMarked = promptCache !== 'off' && (prompt.tools.length > 0 || asked.length > 1);
-  if (cacheKey === 'text' || (isMarked && cacheKey !== 'none')) nameAccount(prompt, accountLine(deriveCacheKey(call, undefined, apiKey)));
+  if (cacheKey === 'text' || (isMarked && cacheKey !== 'none')) nameAccount(prompt, call, apiKey);
   if (!isMarked) return prompt.system;
   const marker = { cache_control: promptCache === '1h' ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' } };
   for (const block of [prompt.tools.at(-1), ...asked.map(({ content }) => content.at(-1))]) if (block) Object.assign(block, marker);
   return prompt.system === undefined ? undefined : [{ type: 'text', text: prompt.system, ...marker }];
-}
-
-/**
- * Begins the first tool and the system prompt with the account's line, whichever of them the upstream's template has first: no account
- * finds in the cache what another one has sent, and a line that a client writes itself stands behind its own.
- */
-function nameAccount(prompt: Prompt, line: string): void {
-  const [tool] = prompt.tools;
-  if (tool !== undefined) tool.description = withLine(line, tool.description);
-  if (tool === undefined || prompt.system !== undefined) prompt.system = withLine(line, prompt.system);
-}
-
-function withLine(line: string, text: unknown): string {
-  return typeof text === 'string' && text !== '' ? `${line}\n${text}` : line;
 }

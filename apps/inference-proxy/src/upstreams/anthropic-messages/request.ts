@@ -6,13 +6,13 @@ import { NO_MESSAGE } from '../requests/arrange-turns.js';
 import { asFunction } from '../requests/as-function.js';
 import { countLeadingSystemTurns } from '../requests/leading-system-turns.js';
 import type { Schema } from '../requests/schema-reference.js';
+import { ToolCallInputs } from '../requests/tool-call-inputs.js';
 import { withholdsTools } from '../requests/tool-choice.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { markCache } from './cache-markers.js';
 import { renderCallId } from './call-id.js';
 import { toGrammarSchema } from './grammar-schema.js';
 import type { Block, Message } from './message.js';
-import { ToolCallInputs } from './tool-call-inputs.js';
 
 /** Renders the request. Never asks for extended thinking: the dialect then requires the signed blocks of earlier turns. */
 export function renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest {

@@ -4,13 +4,13 @@ import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { endReply } from '../replies/end-reply.js';
 import { worseReason } from '../replies/finish-words.js';
 import { isObject, parseEvents } from '../replies/json-object.js';
+import { RepeatedCalls } from '../replies/repeated-calls.js';
 import { ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { BlockText } from './block-text.js';
 import { findError } from './errors.js';
 import { parseFinishReason } from './finish-reason.js';
-import { RepeatedBlocks } from './repeated-blocks.js';
 import { UsageCounter } from './usage.js';
 
 type Json = Record<string, unknown>;
@@ -99,9 +99,9 @@ export class MessagesStreamParser implements StreamParser {
   /** Reads a whole message as the stream that would have built it. */
   readMessage(message: Json, content: readonly unknown[], events: StreamEvent[]): void {
     this.call.onReply?.(message);
-    const repeated = new RepeatedBlocks();
+    const repeated = new RepeatedCalls();
     for (const [position, block] of content.entries()) {
-      const index = isObject(block) ? repeated.indexOf(block, position) : position;
+      const index = isObject(block) && block.type === 'tool_use' ? repeated.indexOf(block, position) : position;
       this.read({ type: 'content_block_start', index, content_block: block }, events);
       this.read({ type: 'content_block_stop', index }, events);
     }

@@ -8,11 +8,11 @@ import { asFunction } from '../requests/as-function.js';
 import { renderCacheKey } from '../requests/cache-key.js';
 import { parseArguments } from '../requests/call-arguments.js';
 import { instructOutput } from '../requests/instruct-output.js';
+import { liftResultImages } from '../requests/lift-result-images.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
 import { withholdsTools } from '../requests/tool-choice.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { renderCallId } from './call-id.js';
-import { liftResultImages } from './lift-result-images.js';
 
 /**
  * Renders the smallest body that expresses the request, because many servers refuse unknown fields. Texts are strings; names of speakers

@@ -27,7 +27,7 @@ export interface Refusal {
   text: string;
   /** The text, if its place shows it to be the upstream's message. */
   message?: string | undefined;
-  retryAfterSeconds?: number;
+  retryAfterSeconds?: number | undefined;
 }
 
 interface Outcome {

@@ -18,12 +18,12 @@ export function errorParser(describe: (body: Body) => Refusal | undefined, class
   return {
     parseError: ({ status, headers, body }, call) => {
       const object = findObject(body);
-      const { code, text, message } = (object && describe(object)) ?? { code: '', text: body };
-      return classify({ status, code, text, message, retryAfterSeconds: parseRetryAfter(headers, text) }, call);
+      const { code, text, message, retryAfterSeconds } = (object && describe(object)) ?? { code: '', text: body };
+      return classify({ status, code, text, message, retryAfterSeconds: retryAfterSeconds ?? parseRetryAfter(headers, text) }, call);
     },
     findError: (body, call) => {
       const error = describe(body);
-      return error && classify({ ...error, retryAfterSeconds: parseRetryAfter({}, error.text) }, call);
+      return error && classify({ ...error, retryAfterSeconds: error.retryAfterSeconds ?? parseRetryAfter({}, error.text) }, call);
     },
   };
 }

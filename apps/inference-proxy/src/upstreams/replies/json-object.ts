@@ -2,8 +2,8 @@ import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { assertFewValues, holdsMoreValues } from './reply-limits.js';
 
-/** Beginning of call arguments that are JSON instead of a string: in the Messages dialect, and from servers that do not encode them. */
-const ARGUMENTS_AS_JSON = /"(?:arguments|input|partial_json)"\s*:\s*[{[\d-]/;
+/** Beginning of call arguments that are JSON instead of a string: in the Messages and Gemini dialects, and from servers that do not encode them. */
+const ARGUMENTS_AS_JSON = /"(?:arguments|args|input|partial_json)"\s*:\s*[{[\d-]/;
 
 /** Values up to which numbers keep their digits. That takes some fifty times as long, and blocks other requests. */
 const EXACT_VALUES_MAX = 20_000;

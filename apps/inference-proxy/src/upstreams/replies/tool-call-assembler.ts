@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { signCallId } from '#inference/signed-call-id.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Tool } from '#inference/tool.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
@@ -20,11 +21,14 @@ export interface ToolCallPiece {
   amongOthers?: boolean;
   /** The text is the input of a custom tool itself, not JSON that wraps it: the dialect has custom calls. */
   raw?: boolean;
+  /** Signature of the reasoning that led to the call. */
+  signature?: string | undefined;
 }
 
 interface OpenCall {
   wireIndex: number | undefined;
   wireId: string;
+  signature: string | undefined;
   name: string;
   arguments: CallArguments;
   /** Arguments that can be passed on once the call has been announced. */
@@ -130,7 +134,7 @@ export class ToolCallAssembler {
     return false;
   }
 
-  private add({ index, id, name, raw = false }: ToolCallPiece, events: StreamEvent[]): OpenCall {
+  private add({ index, id, name, raw = false, signature }: ToolCallPiece, events: StreamEvent[]): OpenCall {
     if (this.calls.length >= TOOL_CALLS_MAX) throw overLimit('tool calls');
     // Ends complete calls now: some client formats send a call only when it has ended.
     for (const earlier of this.calls) {
@@ -140,6 +144,7 @@ export class ToolCallAssembler {
     const call: OpenCall = {
       wireIndex: index,
       wireId: id ?? '',
+      signature,
       name: name === undefined && before?.isNamedAgain ? before.name : '',
       arguments: new CallArguments(raw),
       unannounced: '',
@@ -164,7 +169,7 @@ export class ToolCallAssembler {
     events.push({
       type: 'tool-call-start',
       index,
-      callId: this.uniqueId(call.wireId),
+      callId: signCallId(this.uniqueId(call.wireId), call.signature),
       tool: tool?.key ?? { name: call.name.toWellFormed() },
       kind: findKind(call),
     });

@@ -5,7 +5,7 @@ import { renderCompletion, renderEvents } from './render-completion.js';
 
 /** OpenAI-compatible chat completions. */
 export const chatDialect: SimDialect = {
-  path: '/v1/chat/completions',
+  path: /^\/v1\/chat\/completions$/,
   parseRequest: (body) => {
     const chat = parseChatRequest(body);
     const includeUsage = chat.stream_options?.include_usage === true;

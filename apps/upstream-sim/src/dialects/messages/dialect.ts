@@ -4,7 +4,7 @@ import { renderMessage, renderMessageEvents } from './render-message.js';
 
 /** Anthropic's `POST /v1/messages`. Its replies end with `message_stop` and have no `[DONE]`. */
 export const messagesDialect: SimDialect = {
-  path: '/v1/messages',
+  path: /^\/v1\/messages$/,
   parseRequest: (body) => ({
     chat: parseMessagesRequest(body),
     cacheable: ({ cache_control: markers = [] }) => ({ prefixes: markedPrefixes(body, markers), billsWrites: true }),

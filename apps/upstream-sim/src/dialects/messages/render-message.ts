@@ -1,6 +1,7 @@
 import type { Directives } from '../../directives.js';
 import type { Json } from '../../field-checks.js';
 import type { ReplyPlan } from '../../reply/plan-reply.js';
+import { parseArguments } from '../parse-arguments.js';
 import { argumentPieces, inTurn, pieces, wholeArguments } from '../pieces.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 
@@ -12,7 +13,7 @@ export function renderMessage(plan: ReplyPlan, directives: Directives): string {
       ...(plan.reasoning === '' ? [] : [{ type: 'thinking', thinking: plan.reasoning, signature: 'sim' }]),
       ...(plan.text === '' ? [] : [{ type: 'text', text: plan.text }]),
       ...plan.calls.flatMap((call) => {
-        const block = { type: 'tool_use', id: call.id, name: call.name, input: parsed(wholeArguments(call.arguments, directives)) };
+        const block = { type: 'tool_use', id: call.id, name: call.name, input: parseArguments(wholeArguments(call.arguments, directives)) };
         return directives.repeat ? [block, block] : [block];
       }),
     ],
@@ -108,16 +109,4 @@ function renderUsage({ usage }: ReplyPlan): Json {
     output_tokens: usage.completion_tokens,
     ...(reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
   };
-}
-
-/** Parses arguments, keeping every digit of their numbers. Arguments that were cut are not JSON and become an empty object. */
-function parsed(text: string): unknown {
-  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
-  const keepDigits = (_key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
-    typeof value === 'number' ? rawJSON(source) : value;
-  try {
-    return JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown);
-  } catch {
-    return {};
-  }
 }

@@ -5,7 +5,7 @@ import { renderResponse, renderResponseEvents } from './render-response.js';
 
 /** OpenAI's `POST /v1/responses`, without state. Its streams end with their terminal event and have no `[DONE]`. */
 export const responsesDialect: SimDialect = {
-  path: '/v1/responses',
+  path: /^\/v1\/responses$/,
   parseRequest: (body) => {
     const { chat, shape } = parseResponsesRequest(body);
     return {

@@ -31,6 +31,7 @@ export const FAILURES: Scenario[] = [
     name: 'an error inside a tool call',
     ask: { ...saying('call weather {"city":"Rome"} [[sim error=2]]'), tools: ['weather'] },
     failure: { code: 'upstream_error', status: 502, writtenBefore: 'weather{"city":' },
+    exceptions: [{ dialect: 'gemini', impossible: true, reason: 'its calls come whole' }],
   },
   {
     name: 'a stream without its end, after content',

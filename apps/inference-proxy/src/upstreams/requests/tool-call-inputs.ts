@@ -12,13 +12,13 @@ const EXACT_VALUES_MAX = 5_000;
 /** Characters that are searched for long numbers. Arguments beyond them are parsed as if they held one. */
 const SEARCHED_MAX = 1024 * 1024;
 
-/** Renders the `input` of the earlier tool calls of one request. */
+/** Renders the arguments of the earlier tool calls of one request, for dialects that take objects only. */
 export class ToolCallInputs {
   private values = 0;
   private exactValues = 0;
   private searched = 0;
 
-  /** The dialect takes objects only: arguments that are no object, or too costly to parse, become the one property `input`. */
+  /** Arguments that are no object, or too costly to parse, become the one property `input`. */
   render({ kind, argumentsText }: ToolCallPart): object {
     if (kind === 'function' && argumentsText.trim() === '') return {};
     return (kind === 'function' ? this.parse(argumentsText) : undefined) ?? { input: argumentsText };

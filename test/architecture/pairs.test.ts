@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { everyCase, renderGrid, SCENARIOS } from '../e2e/nine-pairs/grid.js';
-import { CLIENT_FORMATS, DIALECTS } from '../e2e/nine-pairs/scenario.js';
+import { everyCase, renderGrid, SCENARIOS } from '../e2e/pairs/grid.js';
+import { CLIENT_FORMATS, DIALECTS } from '../e2e/pairs/scenario.js';
 
-const PAGE = 'docs/nine-pairs.md';
+const PAGE = 'docs/pairs.md';
 
-test('docs/nine-pairs.md is current', () => {
-  if (process.env.NINE_PAIRS === 'write') writeFileSync(PAGE, renderGrid());
+test('docs/pairs.md is current', () => {
+  if (process.env.PAIRS === 'write') writeFileSync(PAGE, renderGrid());
   expect(readFileSync(PAGE, 'utf8')).toBe(renderGrid());
 });
 

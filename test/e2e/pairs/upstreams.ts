@@ -34,7 +34,8 @@ export function listEntries(upstreams: Upstreams): CatalogEntries {
       kind,
       baseUrl: `${upstreams[kind].url}/v1`,
       allowPrivateNetwork: true,
-      capabilities: kind === 'openai-responses' ? { reasoningSummary: true } : {},
+      // Without the line that keeps the caches of accounts apart: it would count in long prompts.
+      capabilities: { reasoningSummary: true, ...(kind === 'gemini' && { cacheKey: 'none' }) },
     })),
     models: [...OFFERED].map(([id, { model, dialect }]) => ({
       id,
@@ -49,7 +50,7 @@ export function listEntries(upstreams: Upstreams): CatalogEntries {
   };
 }
 
-/** The shared system with the models of the nine pairs, and a tenant that may use them. */
+/** The shared system with the models of the pairs, and a tenant that may use them. */
 export interface PairedSystem {
   gatewayUrl: string;
   upstreams: Upstreams;

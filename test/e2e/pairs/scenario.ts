@@ -1,3 +1,4 @@
+import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { ErrorCode } from '#inference/errors.js';
 import type { ProtocolName } from '../../../apps/gateway/src/protocols/protocol-adapter.js';
 
@@ -6,8 +7,16 @@ export type ClientFormat = ProtocolName;
 export const CLIENT_FORMATS: readonly ClientFormat[] = ['chat', 'responses', 'messages'];
 
 /** Dialects of upstreams (docs/upstreams.md). */
-export const DIALECTS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
+export const DIALECTS = UPSTREAM_KINDS;
 export type Dialect = (typeof DIALECTS)[number];
+
+/** Paths of the requests of each dialect. */
+export const PATHS: Record<Dialect, RegExp> = {
+  'openai-chat': /^\/v1\/chat\/completions$/,
+  'openai-responses': /^\/v1\/responses$/,
+  'anthropic-messages': /^\/v1\/messages$/,
+  gemini: /^\/v1\/models\/sim-\w+:(?:generateContent|streamGenerateContent\?alt=sse)$/,
+};
 
 export type SimModel = 'sim-fast' | 'sim-reason' | 'sim-vision';
 
@@ -70,10 +79,10 @@ interface Failure {
   writtenBefore?: string;
 }
 
-/** A different outcome for the named client, dialect or mode; absent fields match all. */
+/** A different outcome for the named client, dialects or mode; absent fields match all. */
 export interface Exception {
   client?: ClientFormat;
-  dialect?: Dialect;
+  dialect?: Dialect | readonly Dialect[];
   mode?: 'plain' | 'streamed';
   reason: string;
   /** The scenario is not possible for this pair. */

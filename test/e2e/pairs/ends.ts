@@ -19,6 +19,11 @@ const CUT_CALL: Exception[] = [
     reply: { calls: [{ name: 'weather', input: {} }] },
     reason: 'its plain replies have only whole objects, so cut arguments never arrive',
   },
+  {
+    dialect: 'gemini',
+    reply: { calls: [{ name: 'weather', input: {} }] },
+    reason: 'its calls come whole, so cut arguments never arrive',
+  },
 ];
 
 /** Scenarios with replies that are cut, stopped or empty. */

@@ -1,8 +1,8 @@
 import type { TextPart, ToolTurn, Turn, UserTurn } from '#inference/turn.js';
 
 /**
- * Moves the images in tool results into a user turn after them: in this dialect a tool result is text. `mapId` returns a call's id
- * as the upstream knows it.
+ * Moves the images in tool results into a user turn after them, for dialects whose tool results are text. `mapId` returns the name by which
+ * the model knows a call.
  */
 export function liftResultImages(turns: readonly Turn[], mapId: (callId: string) => string): readonly Turn[] {
   if (!turns.some(hasImages)) return turns;

@@ -1,0 +1,2 @@
+-- online
+ALTER TABLE catalog.upstream VALIDATE CONSTRAINT upstream_kind_check;
