@@ -63,9 +63,10 @@ export async function startTollgate(
     await setBudgets(stack, [{ accountId, projectId, keyId: await findKey(stack, projectId) }], makeBudgetsAtAllLevels);
   }
   const others = Array.from({ length: count - 1 }, (_, index) => index + 2);
+  const programs = layout === 'all' ? /** @type {const} */ (['tollgate']) : REPLICATED;
   const replicas = await startReplicas(
     stack,
-    others.flatMap((number) => REPLICATED.map((service) => ({ name: `${service}-${number}`, service, env }))),
+    others.flatMap((number) => programs.map((service) => ({ name: `${service}-${number}`, service, targets: SERVICES, env }))),
   );
   return {
     name: `Tollgate${variant}`,

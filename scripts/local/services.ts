@@ -118,14 +118,13 @@ export async function tollgateProgram(
     return { inherited, prefixed: Object.fromEntries(prefixed) as Record<string, string> };
   });
   const services = await Promise.all(own);
-  const isBundled = bundled && !names.includes('panel'); // the bundle has no pages
   const inherited = Object.assign({}, ...services.map((service) => service.inherited));
   const { ports } = parts;
   return {
     name: 'tollgate',
     command: NODE,
     args: [
-      ...(isBundled ? [bundleOf('tollgate')] : ['--enable-source-maps', join(root, 'dist/apps/tollgate/src/main.js')]),
+      ...(bundled ? [bundleOf('tollgate')] : ['--enable-source-maps', join(root, 'dist/apps/tollgate/src/main.js')]),
       `--target=${names.join()}`,
     ],
     env: {

@@ -1,26 +1,15 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { commonEnvironment } from './environments.ts';
 import { localNats, natsAnswers, refusedUsers } from './nats.ts';
 import { NATS_USERS, type NatsUser } from './nats-keys.mjs';
 import { PidFile } from './pid-file.ts';
 import { claimPort, freePort, otherPort, rememberPorts } from './ports.ts';
-import { localPostgres, postgresAnswers } from './postgres.ts';
-import { NODE, ROOT, StartError } from './project.mjs';
+import { ROOT, StartError } from './project.mjs';
 import { prometheusConfig, prometheusProgram } from './prometheus.ts';
-import { runCommand } from './run-command.mjs';
-import {
-  byName,
-  DATABASE_SERVICES,
-  type DatabaseService,
-  loadSecrets,
-  passwordVariable,
-  readPrivate,
-  type Secrets,
-  writePrivate,
-} from './secrets.ts';
+import { byName, type DatabaseService, loadSecrets, passwordVariable, readPrivate, type Secrets, writePrivate } from './secrets.ts';
 import { createDemo, createPanelLink, type Demo, type DemoOptions, keyWorks } from './seed.ts';
 import { type Layout, SERVICES, type ServiceName, STOP_ORDER, serviceProgram, tollgateProgram } from './services.ts';
+import { MIGRATED_FILE, migrateDatabase, serverAt, startDatabase } from './stack-database.ts';
 import { createStatus, type Status } from './status.mjs';
 import { Supervisor } from './supervisor.ts';
 import { removeOwnedFolder } from './unprivileged.ts';
@@ -162,12 +151,12 @@ async function bringUp({
   if (options.natsUrl) secrets.natsPasswords = passwordsFromEnvironment();
 
   const [databaseUrls, natsUrl] = await Promise.all([
-    database({ ...options, dataDir, port: ports.postgres, secrets, supervisor, status }),
+    startDatabase({ ...options, dataDir, port: ports.postgres, secrets, supervisor, status }),
     nats({ ...options, port: ports.nats, passwords: secrets.natsPasswords, supervisor, status }),
   ]);
   const connections = { databaseUrls, natsUrl, gatewayPort, panelPort };
   const gatewayUrl = `http://127.0.0.1:${gatewayPort}`;
-  await status.step('services', async () => {
+  const startServices = async (): Promise<string> => {
     const program = (name: ServiceName) =>
       serviceProgram(name, { connections, ports, secrets, env: { ...env, ...serviceEnv[name] }, bundled });
     const together = layout === 'all' ? services.filter((name) => name !== 'upstream-sim') : [];
@@ -176,7 +165,11 @@ async function bringUp({
     if (together.length > 0) programs.push(tollgateProgram(together, { connections, ports, secrets, env, serviceEnv, bundled }));
     await Promise.all(programs.map(async (one) => supervisor.start(await one)));
     return `ready: ${services.join(', ')}`;
-  });
+  };
+  const { migrate = true } = options;
+  const migrations = migrate ? migrateDatabase({ dataDir, urls: databaseUrls, isOwn: !options.databaseUrl, status }) : undefined;
+  await migrations?.schemaIsThere;
+  await Promise.all([migrations?.done, status.step('services', startServices)]);
   const hasDemo = services.includes('gateway') && options.demo !== false;
   // Without passwords an invite needs the e-mail that the provider knows.
   const hasPanelLink = hasDemo && services.includes('panel') && process.env.PANEL_PASSWORDS !== 'off';
@@ -210,50 +203,6 @@ function programOf<Name extends ProgramName>(name: Name, layout: Layout): Name |
   return isTogether ? 'tollgate' : name;
 }
 
-/** Starts the database and migrates it. Returns the URLs of the owner and of each service. */
-async function database({
-  databaseUrl,
-  serviceDatabaseUrls = {},
-  migrate = true,
-  dataDir,
-  port,
-  secrets,
-  durable = true,
-  supervisor,
-  status,
-}: Pick<StackOptions, 'databaseUrl' | 'serviceDatabaseUrls' | 'migrate' | 'dataDir' | 'durable'> &
-  Running & { port: number; secrets: Secrets }): Promise<Record<'owner' | DatabaseService, string>> {
-  let urls: Record<'owner' | DatabaseService, string>;
-  if (databaseUrl) {
-    await serverAt('DATABASE_URL', databaseUrl, 'postgres://user:password@host:5432/database', postgresAnswers);
-    urls = { owner: databaseUrl, ...byName(DATABASE_SERVICES, (name) => serviceDatabaseUrls[name] || databaseUrl) };
-    status.say('postgres', 'uses DATABASE_URL');
-  } else {
-    const local = await localPostgres({ dataDir, port, password: secrets.postgresPassword, durable, step: status.step });
-    await supervisor.start(local.program);
-    urls = { owner: local.url, ...byName(DATABASE_SERVICES, (name) => serviceUrl(local.url, name, secrets)) };
-    status.say('postgres', `127.0.0.1:${port}`);
-  }
-  if (!migrate) return urls;
-  await status.step('migrations', async () => {
-    const script = join(ROOT, 'scripts/prisma/migrate-deploy.ts');
-    const variables = {
-      DATABASE_URL: urls.owner,
-      BILLING_DATABASE_URL: urls.billing,
-      CATALOG_DATABASE_URL: urls.catalog,
-      PANEL_DATABASE_URL: urls.panel,
-    };
-    const env = { ...commonEnvironment(), ...variables };
-    return lastWord(await runCommand(NODE, [script], { cwd: ROOT, env, failure: databaseUrl ? 'DATABASE_URL' : 'migrations' }));
-  });
-  return urls;
-}
-
-/** URL of a service's own user on a local server. */
-function serviceUrl(ownerUrl: string, service: DatabaseService, secrets: Secrets): string {
-  return Object.assign(new URL(ownerUrl), { username: `tollgate_${service}`, password: secrets.servicePasswords[service] }).href;
-}
-
 async function nats({
   natsUrl,
   port,
@@ -273,23 +222,6 @@ async function nats({
   await supervisor.start(local.program);
   status.say('nats', `127.0.0.1:${port}`);
   return local.url;
-}
-
-/** Host and port of an existing server, the first of several. @throws {StartError} when the URL is unlike `example`, or no server answers. */
-async function serverAt(
-  variable: string,
-  url: string,
-  example: string,
-  answers: (host: string, port: number) => Promise<boolean>,
-): Promise<{ host: string; port: number }> {
-  const first = url.replace(/,[^/?#@]*(?=[/?#]|$)/, ''); // of several hosts
-  const { protocol, hostname, port } = URL.canParse(first) ? new URL(first) : { protocol: '', hostname: '', port: '' };
-  const wanted = new URL(example);
-  if (!hostname || protocol.replace('postgresql:', 'postgres:') !== wanted.protocol)
-    throw new StartError(`${variable} must be a URL such as ${example}`);
-  const server = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || wanted.port) };
-  if (await answers(server.host, server.port)) return server;
-  throw new StartError(`${variable}: no server answers at ${hostname}:${server.port}`);
 }
 
 function passwordsFromEnvironment(): Record<NatsUser, string> {
@@ -359,16 +291,15 @@ function controls(supervisor: Supervisor, layout: Layout): StackControls {
 /** Deletes everything of a stopped stack: data, secrets, the demo key, logs. */
 export function removeStack(dataDir: string): void {
   removeOwnedFolder(dataDir, 'postgres');
-  for (const name of ['demo.json', 'demo-traffic.json', 'secrets.json', 'ports.json', 'prometheus.json', 'prometheus', 'logs'])
+  for (const name of [
+    'demo.json',
+    'demo-traffic.json',
+    'secrets.json',
+    'ports.json',
+    MIGRATED_FILE,
+    'prometheus.json',
+    'prometheus',
+    'logs',
+  ])
     rmSync(join(dataDir, name), { recursive: true, force: true });
-}
-
-function lastWord(output: string): string {
-  return (
-    output
-      .trim()
-      .split('\n')
-      .at(-1)
-      ?.replace(/^migrated: /, '') ?? ''
-  );
 }
