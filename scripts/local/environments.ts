@@ -11,9 +11,9 @@ const WITHHELD =
 const TRACING = /^(OTEL_|TRACES_SLOW_MS$)/;
 /** Variables that a service reads besides its settings. The keys of upstreams are for the inference-proxy alone. */
 const ALSO_READ: Record<string, RegExp> = {
-  catalog: /^UPSTREAM_(?!KEY_|SECRETS_DIR$)/,
+  catalog: /^UPSTREAM_(?!KEY_|COMMAND_|METADATA_|SECRETS_DIR$)/,
   panel: /^PANEL_OIDC_/,
-  'inference-proxy': /^UPSTREAM_(KEY_|SECRETS_DIR$)/,
+  'inference-proxy': /^UPSTREAM_(KEY_|COMMAND_|METADATA_|SECRETS_DIR$)/,
 };
 
 /** Variables for a program without settings. */

@@ -127,6 +127,8 @@ describe('environment variables', () => {
     LEASE_MS: '2000',
     UPSTREAM_KEY_HOSTED: 'sk-hosted',
     UPSTREAM_KEY_HOSTED_HOSTS: 'api.example.com',
+    UPSTREAM_COMMAND_LOGIN: '/bin/login',
+    UPSTREAM_METADATA_AWS_HOSTS: 'api.example.com',
     UPSTREAM_SECRETS_DIR: '/secrets',
     UPSTREAM_LOCAL_URL: 'http://x',
     KEY_PEPPER: 'pepper',
@@ -153,7 +155,8 @@ describe('environment variables', () => {
   });
 
   test('only the inference-proxy gets keys of upstreams, and nothing else of the shell [sec-upstream-secret]', () => {
-    const names = ['PATH', 'LOG_LEVEL', 'UPSTREAM_KEY_HOSTED', 'UPSTREAM_KEY_HOSTED_HOSTS', 'UPSTREAM_SECRETS_DIR'];
+    const proofs = ['UPSTREAM_COMMAND_LOGIN', 'UPSTREAM_METADATA_AWS_HOSTS', 'UPSTREAM_SECRETS_DIR'];
+    const names = ['PATH', 'LOG_LEVEL', 'UPSTREAM_KEY_HOSTED', 'UPSTREAM_KEY_HOSTED_HOSTS', ...proofs];
     expect(namesFor('inference-proxy', ['LOG_LEVEL'])).toEqual(names);
   });
 });

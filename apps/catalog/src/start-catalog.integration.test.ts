@@ -286,7 +286,7 @@ test('with PANEL_PRIVATE_NETWORK=off the panel opens no private network [sec-ups
   const [cli, panel] = [await connectAs('cli'), await connectAs('panel')];
   const moved = open.replace('http://127.0.0.1:9100', 'http://127.0.0.1:9200');
   const problem =
-    'can be set, or its baseUrl, proxy, path, query, headers, kind or health check changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
+    'can be set, or its baseUrl, auth, proxy, path, query, headers, body, kind or health check changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
   const refusal = expect.stringMatching(new RegExp(`upstreams\\[0\\]\\.allowPrivateNetwork: ${problem}`));
   const more = ['"proxy":"off"', '"path":"admin"', '"query":{"a":"b"}', '"headers":{"x-a":"b"}', '"healthCheck":{"path":"/admin"}'].map(
     (field) => open.replace('"kind"', `${field},"kind"`),

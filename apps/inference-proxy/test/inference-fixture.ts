@@ -6,7 +6,8 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { DETACHED } from '#messaging/messaging.js';
-import { createLogger } from '#observability/logger.js';
+import { createLogger, type Logger } from '#observability/logger.js';
+import type { Tracer } from '#tracing/tracer.js';
 import type { Reader } from '../src/calls/inference-run.js';
 import { type InferenceDependencies, streamInference } from '../src/calls/stream-inference.js';
 import type { LeaseLoss } from '../src/leases/lease-keeper.js';
@@ -69,12 +70,16 @@ export interface Setting {
   attemptsMax?: number;
   failoverMs?: number;
   terms?: Partial<RoutingOptions>;
+  /** Default: a silent one. */
+  logger?: Logger;
+  tracer?: Tracer;
 }
 
 /** Starts a request with real routes, sockets and dialects, and fake leases and settlements. */
 export function startRequest(setting: Setting) {
   const registry = new Registry();
-  const table = testTable(setting.terms, registry);
+  const { logger = createLogger('test', 'silent'), tracer } = setting;
+  const table = testTable(setting.terms, registry, logger);
   const { upstreams } = setting;
   const routes = (setting.routes ?? upstreams.map(({ id }, priority) => ({ upstream: id, priority }))).map((route) => ({
     upstream: 'test',
@@ -97,7 +102,9 @@ export function startRequest(setting: Setting) {
       },
     },
     settlements: { schedule: (read) => settlements.push(read), settleAfter: (read) => deferred.push(read(closing.signal)) },
-    logger: createLogger('test', 'silent'),
+    logger,
+    tracer,
+    ...(tracer && { tracedUpstreams: new Set<string>() }),
     attemptsMax: setting.attemptsMax ?? 3,
     failoverMs: setting.failoverMs ?? 60_000,
   };

@@ -1,6 +1,7 @@
 import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { Endpoint, EveryReplicaEndpoint, Topic } from './endpoint.js';
 import { REVISION_MAX, RevisionChanged, type Revisioned, RevisionRequest } from './revisions.js';
+import type { UpstreamAuth } from './upstream-auth.js';
 import type { SecretSource } from './upstream-request.js';
 
 export class EmptyRequest {}
@@ -187,6 +188,8 @@ export interface Upstream {
   apiKeyEnv: string | null;
   /** File with the key in the proxy's secrets folder, instead of `apiKeyEnv`. A replaced file is used within a second. */
   apiKeyFile?: string | null;
+  /** Another proof than a fixed key in the header of the dialect. Default null: `apiKeyEnv` or `apiKeyFile`, or none. */
+  auth?: UpstreamAuth | null;
   /** Default null: the public authorities, no client certificate. */
   tls?: UpstreamTls | null;
   /**
@@ -202,6 +205,8 @@ export interface Upstream {
   query?: Record<string, string> | null;
   /** Headers of calls, probes and health checks besides those of the dialect: a text, or the place of a secret. Default null: none. */
   headers?: Record<string, string | SecretSource> | null;
+  /** Fields of the bodies of calls, beside or instead of those of the dialect; null takes one out. Default null: none. */
+  body?: Record<string, string | number | boolean | null> | null;
   allowPrivateNetwork: boolean;
   capabilities: UpstreamCapabilities;
   timeouts: UpstreamTimeouts;

@@ -2,7 +2,8 @@ import { ArrayMaxSize, IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Mat
 import { Nested } from './billing/fields.js';
 import { UPSTREAM_KINDS, type Upstream, type UpstreamCapabilities } from './catalog.js';
 import { Endpoint, StreamEndpoint } from './endpoint.js';
-import { headersFault, pathFault, queryFault, type SecretSource } from './upstream-request.js';
+import { authFault, type UpstreamAuth } from './upstream-auth.js';
+import { bodyFault, headersFault, pathFault, queryFault, type SecretSource } from './upstream-request.js';
 import { isBaseUrl, isUpstreamProxy, KEY_VARIABLE, SECRET_FILE_NAME, UPSTREAM_PROXY_RULE } from './upstream-rules.js';
 
 const UPSTREAM_ID = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,63}$/;
@@ -41,6 +42,8 @@ export class UpstreamCandidate {
   apiKeyEnv?: string;
   /** A file in the folder of secrets of the inference-proxy, in place of a variable. */
   @IsOptional() @Length(1, 256) @Matches(SECRET_FILE_NAME, SECRET_FILE) apiKeyFile?: string;
+  /** Another proof than a key, with places of secrets in the environment of the inference-proxy. */
+  @IsOptional() @Satisfies('auth', authFault) auth?: UpstreamAuth;
   /** `off`, or a forward proxy that the inference-proxy declares. Default: that of its environment, if there is one. */
   @IsOptional()
   @ValidateBy({ name: 'isUpstreamProxy', validator: { validate: isUpstreamProxy, defaultMessage: () => `proxy ${UPSTREAM_PROXY_RULE}` } })
@@ -51,6 +54,8 @@ export class UpstreamCandidate {
   @IsOptional() @Satisfies('query', queryFault) query?: Record<string, string>;
   /** Headers besides those of the dialect: a text, or the place of a secret. */
   @IsOptional() @Satisfies('headers', headersFault) headers?: Record<string, string | SecretSource>;
+  /** Fields of the bodies of calls, beside or instead of those of the dialect; null takes one out. */
+  @IsOptional() @Satisfies('body', bodyFault) body?: NonNullable<Upstream['body']>;
   /** Default false. */
   @IsOptional() @IsBoolean() allowPrivateNetwork?: boolean;
   /** Only with `https://`. Default: the public authorities, no client certificate. */

@@ -1,13 +1,13 @@
 import type { RouteFailure, RouteStatus } from './route-status.js';
 
-/** `up`: called. `probing`: the next request, or one under way, tries it. `down`: not called, by its circuit or its health check. */
+/** `up`: called. `probing`: the next request, or one under way, tries it. `down`: not called, by its circuit or its health check, or for want of a token. */
 export type RouteState = 'up' | 'probing' | 'down';
 
-type StateFields = Pick<RouteStatus, 'circuit' | 'cooldownMs' | 'isHealthy'>;
+type StateFields = Pick<RouteStatus, 'circuit' | 'cooldownMs' | 'isHealthy' | 'auth'>;
 
 /** The state of a route on a replica, as pages and command line call it. */
-export function routeState({ circuit, cooldownMs, isHealthy }: StateFields): RouteState {
-  if (!isHealthy) return 'down';
+export function routeState({ circuit, cooldownMs, isHealthy, auth }: StateFields): RouteState {
+  if (!isHealthy || auth?.isUsable === false) return 'down';
   if (circuit === 'closed') return 'up';
   return circuit === 'half-open' || cooldownMs === 0 ? 'probing' : 'down';
 }
@@ -44,6 +44,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   unreachable: 'No connection. Check that the upstream is running, and its baseUrl, tls and allowPrivateNetwork.',
   stale: 'The upstream closes open connections instead of answering. Check whether it, or a proxy before it, restarts.',
   unanswered: 'The upstream closes connections without an answer. See its log, and check https:// and tls in its entry.',
+  credential:
+    'There is no token or signature for the upstream. Check auth in its entry, its secrets and their hosts, and the token endpoint.',
   denied: 'The upstream refuses the key. Check the key in the inference-proxy, and the credit of its account.',
   refused: 'The upstream answers with errors. See its log.',
   rejected: 'The upstream rejects the requests. It may need other capabilities in its entry.',

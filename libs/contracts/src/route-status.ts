@@ -16,6 +16,11 @@ export interface RouteStatus {
   cooldownMs: number;
   /** False while the upstream's health check fails. */
   isHealthy: boolean;
+  /**
+   * Kind of `auth` of the upstream. `isUsable`: false while there is no token, so that other routes are called. Absent: it has a fixed key, or
+   * none.
+   */
+  auth?: { kind: string; isUsable: boolean };
   inFlight: number;
   /** Calls that this replica may have: its share of the route's `concurrencyMax`. Null: no limit. */
   concurrencyMax: number | null;
@@ -37,7 +42,7 @@ export interface RouteStatus {
 }
 
 export interface RouteFailure {
-  /** Kind, as in `errors`: unreachable, stale, unanswered, refused, denied, rejected, timeout, broken, empty, limit. */
+  /** Kind, as in `errors`: unreachable, stale, unanswered, refused, denied, credential, rejected, timeout, broken, empty, limit. */
   kind: string;
   /** Code of the error that the client would get. */
   code: string;

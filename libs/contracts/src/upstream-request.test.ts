@@ -95,7 +95,7 @@ test.each<[unknown, string | undefined]>([
   ...['host', 'Content-Length', 'transfer-encoding', 'Proxy-Authorization', 'accept-encoding', 'traceparent'].map(
     (name): [unknown, string] => [{ [name]: 'abc' }, `must not have ${name.toLowerCase()}: Tollgate sets it`],
   ),
-  [{ Authorization: { env: 'UPSTREAM_KEY_A' } }, 'must not have authorization: name the key in apiKeyEnv or apiKeyFile'],
+  [{ Authorization: { env: 'UPSTREAM_KEY_A' } }, 'must not have authorization: name the key in apiKeyEnv, apiKeyFile or auth'],
   [{ 'x-a': 'Bearer sk-1' }, 'must have text of 1 to 1000 characters for x-a'],
   [{ 'x-a': 'b\r\nhost: c' }, 'must have text of 1 to 1000 characters for x-a'],
   [{ 'x-a': ' b' }, 'must have text of 1 to 1000 characters for x-a'],

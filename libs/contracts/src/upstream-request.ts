@@ -43,7 +43,7 @@ export function queryFault(query: unknown): string | undefined {
   for (const [name, value] of entries) {
     if (!QUERY_NAME.test(name)) return 'has a name that is none of a query parameter';
     if (isSecretName(name) || name.toLowerCase() === 'code') return `must not have ${name}: secrets belong into headers, with env or file`;
-    if (!isPlainValue(value)) return `must have text of 1 to ${VALUE_LENGTH_MAX} characters for ${name}${quotes(value)}`;
+    if (!isPlainText(value)) return `must have text of 1 to ${VALUE_LENGTH_MAX} characters for ${name}${quotes(value)}`;
   }
   return undefined;
 }
@@ -54,6 +54,43 @@ export function renderQuery(query: Readonly<Record<string, string>> | null | und
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
+/** Fields that Tollgate sets, and that decide what is billed or how a reply is read. */
+const OWN_FIELDS = new Set([
+  'best_of',
+  'contents',
+  'generationConfig',
+  'input',
+  'instructions',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'max_tokens',
+  'messages',
+  'n',
+  'stream',
+  'stream_options',
+  'system',
+  'systemInstruction',
+  'toolConfig',
+  'tool_choice',
+  'tools',
+]);
+
+const FIELD_NAME = /^[A-Za-z][\w.-]{0,99}$/;
+
+/** Rules of the fields that the catalog adds to the bodies of calls. Null takes the field of the dialect out. */
+export function bodyFault(body: unknown): string | undefined {
+  const entries = listEntries(body);
+  if (entries === undefined) return `must be a group of 1 to ${ENTRIES_MAX} fields, such as anthropic_version: vertex-2023-10-16`;
+  for (const [name, value] of entries) {
+    if (!FIELD_NAME.test(name)) return 'has a name that is none of a field';
+    if (OWN_FIELDS.has(name) || (name === 'model' && value !== null)) return `must not have ${name}: Tollgate sets it`;
+    if (isSecretName(name)) return `must not have ${name}: secrets belong into headers, with env or file`;
+    if (value !== null && typeof value !== 'boolean' && !Number.isFinite(value) && !isPlainText(value))
+      return `must have text of 1 to ${VALUE_LENGTH_MAX} characters, a number, true, false or null for ${name}`;
+  }
+  return undefined;
+}
+
 const HEADER_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 
 /** Headers that requests have already, or that decide how they are carried. */
@@ -61,7 +98,6 @@ const RESERVED = new Set([
   'accept',
   'accept-encoding',
   'anthropic-version',
-  'authorization',
   'connection',
   'content-encoding',
   'content-length',
@@ -83,26 +119,31 @@ export function headersFault(headers: unknown): string | undefined {
   if (entries === undefined) return `must be a group of 1 to ${ENTRIES_MAX} headers, such as anthropic-beta: context-1m-2025-08-07`;
   const names = new Set<string>();
   for (const [name, value] of entries) {
-    if (!HEADER_NAME.test(name)) return 'has a name that is none of a header';
     const lower = name.toLowerCase();
-    if (names.has(lower)) return `has ${lower} twice`;
-    names.add(lower);
-    const fault = RESERVED.has(lower) || lower.startsWith('proxy-') ? reserved(lower) : valueFault(name, value);
+    const fault = headerNameFault(name) ?? (names.has(lower) ? `has ${lower} twice` : valueFault(name, value));
     if (fault !== undefined) return fault;
+    names.add(lower);
   }
   return undefined;
 }
 
-function reserved(name: string): string {
-  const remedy = name === 'authorization' ? ': name the key in apiKeyEnv or apiKeyFile' : ': Tollgate sets it';
-  return `must not have ${name}${remedy}`;
+/** Returns why a header cannot be added to requests. `isKey`: it has the key, so that it may be `authorization`. */
+export function headerNameFault(name: unknown, isKey = false): string | undefined {
+  if (typeof name !== 'string' || !HEADER_NAME.test(name)) return 'has a name that is none of a header';
+  const lower = name.toLowerCase();
+  if (lower === 'authorization') return isKey ? undefined : 'must not have authorization: name the key in apiKeyEnv, apiKeyFile or auth';
+  return RESERVED.has(lower) || lower.startsWith('proxy-') ? `must not have ${lower}: Tollgate sets it` : undefined;
 }
 
 function valueFault(name: string, value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null) return sourceFault(name, value);
   if (isSecretName(name)) return `must have { env: UPSTREAM_KEY_… } or { file: … } for ${name}: the catalog holds no secrets`;
-  if (!isPlainValue(value)) return `must have text of 1 to ${VALUE_LENGTH_MAX} characters for ${name}${quotes(value)}`;
+  if (!isPlainText(value)) return `must have text of 1 to ${VALUE_LENGTH_MAX} characters for ${name}${quotes(value)}`;
   return undefined;
+}
+
+export function isSecretSource(value: unknown): value is SecretSource {
+  return typeof value === 'object' && value !== null && sourceFault('', value) === undefined;
 }
 
 function sourceFault(name: string, value: object): string | undefined {
@@ -133,7 +174,7 @@ function isSecretName(name: string): boolean {
 }
 
 /** True for visible text in ASCII that does not begin as the value of `authorization` does. */
-function isPlainValue(value: unknown): value is string {
+export function isPlainText(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > VALUE_LENGTH_MAX) return false;
   return /^[!-~]([ -~]*[!-~])?$/.test(value) && !/^(bearer|basic) /i.test(value);
 }

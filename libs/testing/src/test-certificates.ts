@@ -27,9 +27,11 @@ export class TestAuthority {
     return this.issuer.cert;
   }
 
-  /** `hosts` are names and addresses. An expired certificate ended yesterday. */
-  issue(subject: string, options: { hosts?: string[]; isExpired?: boolean } = {}): TestCertificate {
-    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  /** `hosts` are names and addresses. An expired certificate ended yesterday. Its key is an elliptic one unless `isRsa`. */
+  issue(subject: string, { isRsa, ...options }: { hosts?: string[]; isExpired?: boolean; isRsa?: boolean } = {}): TestCertificate {
+    const { publicKey, privateKey } = isRsa
+      ? generateKeyPairSync('rsa', { modulusLength: 2_048 })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const { name: issuer, privateKey: signer } = this.issuer;
     return { cert: certify({ subject, issuer, publicKey, signer, ...options }), key: keyPem(privateKey) };
   }

@@ -33,11 +33,12 @@ const catalog = (models: Record<string, string>, baseUrl = 'https://127.0.0.1:91
           baseUrl,
           timeouts: { idleMs: 7_000 },
           healthCheck: { path: '/health' },
-          apiKeyFile: 'key',
+          auth: { kind: 'header', name: 'api-key', secret: { file: 'key' } },
           tls: { caFile: 'ca.pem' },
           path: 'models/{model}/chat',
           query: { 'api-version': '2024-10-21', a: 'b' },
           headers: { 'x-route': 'a', 'x-api-key': { env: 'UPSTREAM_KEY_A' } },
+          body: { store: false, model: null },
         },
       ],
       models: Object.entries(models).map(([id, usd]) => ({

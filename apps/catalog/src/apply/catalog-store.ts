@@ -7,6 +7,7 @@ import type {
   UpstreamTls,
 } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
+import type { UpstreamAuth } from '#contracts/upstream-auth.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { type AuditedChange, type Author, audited } from '#database/audit-journal.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
@@ -197,9 +198,11 @@ function storedUpstream(row: UpstreamRecord): StoredUpstream {
     // Checked when it was written; newer fields get their default.
     capabilities: { ...CAPABILITY_DEFAULTS, ...(row.capabilities as Partial<UpstreamCapabilities>) },
     timeouts: { ...TIMEOUT_DEFAULTS, ...(row.timeouts as Partial<UpstreamTimeouts>) },
+    auth: row.auth as UpstreamAuth | null,
     tls: row.tls as UpstreamTls | null,
     query: row.query as NonNullable<Upstream['query']> | null,
     headers: row.headers as NonNullable<Upstream['headers']> | null,
+    body: row.body as NonNullable<Upstream['body']> | null,
     healthCheck: row.healthCheck as unknown as UpstreamHealthCheck | null,
   };
 }

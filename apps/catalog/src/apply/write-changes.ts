@@ -7,14 +7,16 @@ export type Database = Prisma.TransactionClient;
 
 /** Writes rows in the order of their foreign keys. Prices are inserted, never updated. */
 export async function writeChanges(tx: Database, { upstreams, models, prices, routes, pricePlans }: Changes): Promise<void> {
-  for (const { id, capabilities, timeouts, tls, query, headers, healthCheck, ...rest } of upstreams) {
+  for (const { id, capabilities, timeouts, auth, tls, query, headers, body, healthCheck, ...rest } of upstreams) {
     const row = {
       ...rest,
       capabilities: { ...capabilities },
       timeouts: { ...timeouts },
+      auth: auth ? { ...auth } : Prisma.DbNull,
       tls: tls ? { ...tls } : Prisma.DbNull,
       query: query ? { ...query } : Prisma.DbNull,
       headers: headers ? { ...headers } : Prisma.DbNull,
+      body: body ? { ...body } : Prisma.DbNull,
       healthCheck: healthCheck ? { ...healthCheck } : Prisma.DbNull,
     };
     await tx.upstream.upsert({ where: { id }, create: { id, ...row }, update: row });

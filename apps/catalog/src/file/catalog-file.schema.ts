@@ -10,8 +10,9 @@ import {
   type UpstreamTimeouts,
   type UpstreamTls,
 } from '#contracts/catalog.js';
+import { authFault } from '#contracts/upstream-auth.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
-import { headersFault, pathFault, queryFault } from '#contracts/upstream-request.js';
+import { bodyFault, headersFault, pathFault, queryFault } from '#contracts/upstream-request.js';
 import {
   BaseUrl,
   Fields,
@@ -115,11 +116,13 @@ export class UpstreamEntry {
   @BaseUrl() baseUrl!: string;
   @Optional() @KeyVariable() apiKeyEnv?: string;
   @Optional() @SecretFileName() apiKeyFile?: string;
+  @Optional() @Satisfies(authFault) auth?: NonNullable<Upstream['auth']>;
   @Optional() @Fields() @ValidateNested() @Type(() => TlsEntry) tls?: TlsEntry;
   @Optional() @UpstreamProxy() proxy?: string;
   @Optional() @Satisfies(pathFault) path?: string;
   @Optional() @Satisfies(queryFault) query?: NonNullable<Upstream['query']>;
   @Optional() @Satisfies(headersFault) headers?: NonNullable<Upstream['headers']>;
+  @Optional() @Satisfies(bodyFault) body?: NonNullable<Upstream['body']>;
   @TrueOrFalse() allowPrivateNetwork = false;
   @Fields() @ValidateNested() @Type(() => CapabilitiesEntry) capabilities = new CapabilitiesEntry();
   @Fields() @ValidateNested() @Type(() => TimeoutsEntry) timeouts = new TimeoutsEntry();

@@ -1,5 +1,6 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import { DIALECTS } from '#contracts/dialects.js';
+import { authFault } from '#contracts/upstream-auth.js';
 import { pathFault, renderPath } from '#contracts/upstream-request.js';
 import type { CatalogFileEntry, ModelEntry, PricePlanEntry, UpstreamEntry } from './catalog-file.schema.js';
 import type { Path } from './locate.js';
@@ -15,16 +16,19 @@ export type PrivateUpstreams = ReadonlyMap<string, string>;
 /** Everything that decides what is called at an upstream. */
 export function describePlace({
   baseUrl,
+  auth,
   proxy,
   path,
   query,
   headers,
+  body,
   kind,
   healthCheck,
-}: Partial<Pick<Upstream, 'baseUrl' | 'proxy' | 'path' | 'query' | 'headers' | 'kind' | 'healthCheck'>>): string {
+}: Partial<Pick<Upstream, 'baseUrl' | 'auth' | 'proxy' | 'path' | 'query' | 'headers' | 'body' | 'kind' | 'healthCheck'>>): string {
   const sorted = (group: object | null | undefined): unknown =>
     Object.entries(group ?? {}).sort(([one], [other]) => (one < other ? -1 : 1));
-  return JSON.stringify([baseUrl, proxy ?? null, path ?? null, sorted(query), sorted(headers), kind, healthCheck?.path ?? null]);
+  const added = [query, headers, body, auth].map(sorted);
+  return JSON.stringify([baseUrl, proxy ?? null, path ?? null, ...added, kind, healthCheck?.path ?? null]);
 }
 
 /**
@@ -61,10 +65,17 @@ function repeated(entries: readonly { id: unknown }[], list: Path): FieldProblem
   });
 }
 
-function secrets({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamEntry, path: Path): FieldProblem[] {
+function secrets({ baseUrl, apiKeyEnv, apiKeyFile, auth, tls, headers }: UpstreamEntry, path: Path): FieldProblem[] {
   const problems: FieldProblem[] = [];
   if (apiKeyEnv !== undefined && apiKeyFile !== undefined) {
     problems.push({ path: [...path, 'apiKeyFile'], problem: 'cannot stand beside apiKeyEnv; an upstream has one key' });
+  }
+  if (auth != null && (apiKeyEnv !== undefined || apiKeyFile !== undefined)) {
+    problems.push({ path: [...path, 'auth'], problem: 'cannot stand beside apiKeyEnv or apiKeyFile; an upstream has one key' });
+  }
+  const keyHeader = authFault(auth) === undefined && auth?.kind === 'header' ? auth.name.toLowerCase() : 'authorization';
+  if (auth != null && Object.keys(headers ?? {}).some((name) => name.toLowerCase() === keyHeader)) {
+    problems.push({ path: [...path, 'headers'], problem: `must not have ${keyHeader}: auth sets it` });
   }
   if (tls === undefined || tls === null) return problems;
   if ((tls.certFile === undefined) !== (tls.keyFile === undefined)) {
@@ -79,7 +90,7 @@ function secrets({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamEntry, path: P
 function privateNetwork(upstream: UpstreamEntry, path: Path, allowed?: PrivateUpstreams): FieldProblem[] {
   if (upstream.allowPrivateNetwork !== true || allowed === undefined || allowed.get(upstream.id) === describePlace(upstream)) return [];
   const problem =
-    'can be set, or its baseUrl, proxy, path, query, headers, kind or health check changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
+    'can be set, or its baseUrl, auth, proxy, path, query, headers, body, kind or health check changed, with the command line alone: PANEL_PRIVATE_NETWORK is off';
   return [{ path: [...path, 'allowPrivateNetwork'], problem }];
 }
 

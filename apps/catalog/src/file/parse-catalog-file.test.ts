@@ -32,10 +32,12 @@ test('absent fields have their defaults', () => {
         baseUrl: 'http://127.0.0.1:9100/v1',
         apiKeyEnv: null,
         apiKeyFile: null,
+        auth: null,
         tls: null,
         path: null,
         query: null,
         headers: null,
+        body: null,
         allowPrivateNetwork: false,
         capabilities: CAPABILITY_DEFAULTS,
         timeouts: TIMEOUT_DEFAULTS,
@@ -98,12 +100,13 @@ upstreams:
     kind: openai-chat
     enabled: false
     baseUrl: https://api.example.com/v1
-    apiKeyFile: keys/hosted
+    auth: { kind: oauth, tokenUrl: "https://login.example/token", clientId: us, clientSecret: { file: keys/hosted } }
     proxy: http://proxy.example.com:3128
     tls: { caFile: ca.pem, certFile: client.pem, keyFile: client.key }
     path: deployments/{model}/chat
     query: { api-version: "2024-10-21" }
     headers: { x-route: a, x-api-key: { env: UPSTREAM_KEY_APIM }, x-b: { file: b } }
+    body: { anthropic_version: vertex-2023-10-16, model: null }
     connectionsMax: 32
     healthCheck: { path: /health }
     capabilities: { stop: false, maxTokensField: max_completion_tokens, hiddenReasoning: true, hiddenTokensFloor: 0,
@@ -130,12 +133,14 @@ models:
   expect(upstreams[0]).toMatchObject({
     enabled: false,
     apiKeyEnv: null,
-    apiKeyFile: 'keys/hosted',
+    apiKeyFile: null,
+    auth: { kind: 'oauth', tokenUrl: 'https://login.example/token', clientId: 'us', clientSecret: { file: 'keys/hosted' } },
     proxy: 'http://proxy.example.com:3128',
     tls: { caFile: 'ca.pem', certFile: 'client.pem', keyFile: 'client.key' },
     path: 'deployments/{model}/chat',
     query: { 'api-version': '2024-10-21' },
     headers: { 'x-route': 'a', 'x-api-key': { env: 'UPSTREAM_KEY_APIM' }, 'x-b': { file: 'b' } },
+    body: { anthropic_version: 'vertex-2023-10-16', model: null },
     connectionsMax: 32,
     healthCheck: { path: '/health', intervalMs: 5_000 },
     capabilities: {
@@ -392,6 +397,26 @@ describe('faults', () => {
       'a secret in a header',
       edited(['kind:', 'headers: { x-api-key: sk-secret }\n    kind:']),
       'c.yaml:4: upstreams[0].headers: must have { env: UPSTREAM_KEY_… } or { file: … } for x-api-key: the catalog holds no secrets',
+    ],
+    [
+      'a secret in auth',
+      edited(['kind:', 'auth: { kind: header, name: api-key, secret: sk-secret }\n    kind:']),
+      'c.yaml:4: upstreams[0].auth: must have { env: UPSTREAM_KEY_… } or { file: … } (never the secret itself) in secret',
+    ],
+    [
+      'a key beside auth',
+      edited(['kind:', 'apiKeyEnv: UPSTREAM_KEY_A\n    auth: { kind: google-metadata }\n    kind:']),
+      'c.yaml:5: upstreams[0].auth: cannot stand beside apiKeyEnv or apiKeyFile; an upstream has one key',
+    ],
+    [
+      'a header that auth sets',
+      edited(['kind:', 'headers: { Api-Key: { file: a } }\n    auth: { kind: header, name: api-key, secret: { file: a } }\n    kind:']),
+      'c.yaml:4: upstreams[0].headers: must not have api-key: auth sets it',
+    ],
+    [
+      'a field of the body that Tollgate sets',
+      edited(['kind:', 'body: { max_tokens: 9 }\n    kind:']),
+      'c.yaml:4: upstreams[0].body: must not have max_tokens: Tollgate sets it',
     ],
     [
       'a reference to a variable in a header',

@@ -104,7 +104,7 @@ test.each([
   ['upstreams test new --url http://127.0.0.1:8000/v1', '--url requires --model: an upstream outside of the catalog has no models'],
   [
     'upstreams test local --kind openai-chat',
-    '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file, --proxy, --path, --query, --headers and --allow-private-network require --url: an upstream of the catalog is tested with its entry',
+    '--kind, --api-key-env, --api-key-file, --auth, --ca-file, --cert-file, --key-file, --proxy, --path, --query, --headers, --body and --allow-private-network require --url: an upstream of the catalog is tested with its entry',
   ],
   [
     'upstreams test local --model m --kind ollama',
@@ -234,14 +234,18 @@ test('the suggested entry has the certificate files', async () => {
 const AZURE = [
   ...['upstreams', 'test', 'azure', '--url', 'https://us.openai.azure.com', '--model', 'gpt-4o', '--path', 'deployments/{model}/chat'],
   ...['--query', 'api-version=2024-10-21', '--headers', 'api-key=env:UPSTREAM_KEY_AZURE; x-route=a=b; x-b=file:b'],
+  ...['--auth', 'kind=oauth; tokenUrl=https://login.example/t; clientId=us; clientSecret=env:UPSTREAM_KEY_A'],
+  ...['--body', 'anthropic_version=vertex-2023-10-16; model=null; store=false'],
 ];
 const REQUEST_FIELDS = {
   path: 'deployments/{model}/chat',
   query: { 'api-version': '2024-10-21' },
   headers: { 'api-key': { env: 'UPSTREAM_KEY_AZURE' }, 'x-route': 'a=b', 'x-b': { file: 'b' } },
+  auth: { kind: 'oauth', tokenUrl: 'https://login.example/t', clientId: 'us', clientSecret: { env: 'UPSTREAM_KEY_A' } },
+  body: { anthropic_version: 'vertex-2023-10-16', model: null, store: false },
 };
 
-test('path, query and headers are asked, and in the suggested entry', async () => {
+test('path, query, headers, auth and body are asked, and in the suggested entry', async () => {
   const { asked, out } = await runArguments(AZURE, [{ ...START, upstreamId: 'azure', isInCatalog: false }, END]);
   expect(asked).toMatchObject({ candidate: REQUEST_FIELDS });
   expect(parse(out.join('').split('\n\n').at(-1) ?? '')).toMatchObject({ upstreams: [REQUEST_FIELDS] });

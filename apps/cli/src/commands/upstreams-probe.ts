@@ -13,6 +13,7 @@ import {
   upstreamProbe,
 } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
+import type { UpstreamAuth } from '#contracts/upstream-auth.js';
 import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { EventStream, Messaging } from '#messaging/messaging.js';
 import type { CliCommand, Parameters, Values } from '../command.js';
@@ -27,6 +28,10 @@ const PARAMETERS = {
   kind: optional(oneOf(UPSTREAM_KINDS, 'kind'), 'dialect of the upstream, default openai-chat; requires --url'),
   apiKeyEnv: optional(text(128, 'variable'), 'variable UPSTREAM_KEY_… of the inference-proxy with the key; requires --url'),
   apiKeyFile: optional(text(256, 'file'), 'file with the key, in the secrets folder of the inference-proxy; requires --url'),
+  auth: optional(
+    pairs('fields'),
+    'other proof than a key, as auth of the catalog, such as "kind=google-service-account; file=sa.json"; requires --url',
+  ),
   caFile: optional(text(256, 'file'), 'CA certificate of the upstream, in the same folder; requires --url'),
   certFile: optional(text(256, 'file'), 'client certificate, in the same folder; requires --url'),
   keyFile: optional(text(256, 'file'), 'key of the client certificate, in the same folder; requires --url'),
@@ -34,6 +39,10 @@ const PARAMETERS = {
   path: optional(text(500, 'path'), 'path of calls below the URL, with {model} for the model; requires --url'),
   query: optional(pairs('parameters'), 'query parameters of calls, such as api-version=2024-10-21; requires --url'),
   headers: optional(pairs('headers'), 'headers such as "x-route=a; x-api-key=env:UPSTREAM_KEY_A; x-b=file:b"; requires --url'),
+  body: optional(
+    pairs('fields'),
+    'fields of the bodies of calls, such as "anthropic_version=vertex-2023-10-16; model=null"; requires --url',
+  ),
   allowPrivateNetwork: flag('allow loopback and private addresses; requires --url'),
   contextTokens: optional(wholeNumber(1, 2_000_000), 'also try a prompt longer than this; a model that accepts it bills it'),
 } satisfies Parameters;
@@ -50,6 +59,7 @@ export const upstreamTestCommands: readonly CliCommand[] = [
       'upstreams test vllm --url http://127.0.0.1:8000/v1 --allow-private-network --model Qwen/Qwen3-8B',
       'upstreams test hosted --url https://api.example.com/v1 --api-key-env UPSTREAM_KEY_HOSTED --model large-2',
       'upstreams test azure --url https://us.openai.azure.com --path "openai/deployments/{model}/chat/completions" --query api-version=2024-10-21 --headers api-key=env:UPSTREAM_KEY_AZURE --model gpt-4o',
+      'upstreams test vertex --url https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/endpoints/openapi --auth "kind=google-service-account; file=vertex.json" --model google/gemini-2.5-flash',
     ],
     async run(values, json, connect, write) {
       const request = toRequest(values as unknown as Values<typeof PARAMETERS>);
@@ -85,6 +95,8 @@ const OPTION_OF_FIELD: Readonly<Record<string, string>> = {
   'candidate.baseUrl': '--url',
   'candidate.apiKeyEnv': '--api-key-env',
   'candidate.apiKeyFile': '--api-key-file',
+  'candidate.auth': '--auth',
+  'candidate.body': '--body',
   'candidate.proxy': '--proxy',
   'candidate.path': '--path',
   'candidate.query': '--query',
@@ -113,9 +125,11 @@ function renderReport(
 function toRequest(values: Values<typeof PARAMETERS>): ProbeRequest {
   const { upstream: upstreamId, model, url, contextTokens, kind, apiKeyEnv, apiKeyFile, proxy, path, query, allowPrivateNetwork } = values;
   const tls = readTls(values);
-  const headers = values.headers && parseHeaders(values.headers);
+  const headers = values.headers && parseSources(values.headers);
+  const auth = values.auth && (parseSources(values.auth) as unknown as UpstreamAuth); // the inference-proxy checks it
+  const body = values.body && parseFields(values.body);
   if (url === undefined) {
-    if (kind || apiKeyEnv || apiKeyFile || proxy || tls || path || query || headers || allowPrivateNetwork)
+    if (kind || apiKeyEnv || apiKeyFile || proxy || tls || path || query || headers || auth || body || allowPrivateNetwork)
       throw new UsageError(
         `${CANDIDATE_OPTIONS} and --allow-private-network require --url: an upstream of the catalog is tested with its entry`,
       );
@@ -131,21 +145,32 @@ function toRequest(values: Values<typeof PARAMETERS>): ProbeRequest {
     path,
     query,
     headers,
+    auth,
+    body,
     allowPrivateNetwork,
     tls,
   };
   return { upstreamId, model, contextTokens, candidate };
 }
 
-const CANDIDATE_OPTIONS = '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file, --proxy, --path, --query, --headers';
+const CANDIDATE_OPTIONS =
+  '--kind, --api-key-env, --api-key-file, --auth, --ca-file, --cert-file, --key-file, --proxy, --path, --query, --headers, --body';
 
 /** Values that begin with `env:` or `file:` are places of secrets. */
-function parseHeaders(given: Record<string, string>): NonNullable<UpstreamCandidate['headers']> {
+function parseSources(given: Record<string, string>): NonNullable<UpstreamCandidate['headers']> {
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
       const [, kind, place = ''] = /^(env|file):(.+)$/.exec(value) ?? [];
       return [name, kind === undefined ? value : kind === 'env' ? { env: place } : { file: place }];
     }),
+  );
+}
+
+/** The words `null`, `true` and `false` are values of JSON. */
+function parseFields(given: Record<string, string>): NonNullable<UpstreamCandidate['body']> {
+  const words: Record<string, boolean | null> = { null: null, true: true, false: false };
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, Object.hasOwn(words, value) ? (words[value] ?? null) : value]),
   );
 }
 
@@ -197,7 +222,7 @@ function renderDifference({ changes, capabilities }: UpstreamProbeEnd): string[]
 
 /** Renders a first catalog entry, with example prices. */
 function renderEntry({ upstreamId, candidate, model }: CandidateProbeRequest, { capabilities, modelFacts }: UpstreamProbeEnd): string[] {
-  const { kind, baseUrl, apiKeyEnv, apiKeyFile, proxy, path, query, headers, allowPrivateNetwork, tls } = candidate;
+  const { kind, baseUrl, apiKeyEnv, apiKeyFile, auth, proxy, path, query, headers, body, allowPrivateNetwork, tls } = candidate;
   const differences = differing(capabilities);
   const upstream = {
     id: upstreamId,
@@ -205,10 +230,12 @@ function renderEntry({ upstreamId, candidate, model }: CandidateProbeRequest, { 
     baseUrl,
     ...(apiKeyEnv && { apiKeyEnv }),
     ...(apiKeyFile && { apiKeyFile }),
+    ...(auth && { auth }),
     ...(proxy && { proxy }),
     ...(path && { path }),
     ...(query && { query }),
     ...(headers && { headers }),
+    ...(body && { body }),
     ...(allowPrivateNetwork && { allowPrivateNetwork }),
     ...(tls && { tls }),
     ...(Object.keys(differences).length > 0 && { capabilities: differences }),

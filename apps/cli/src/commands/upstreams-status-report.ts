@@ -28,6 +28,7 @@ function renderRows(rows: readonly (readonly ReplicaRoute[])[]): string {
     {
       MODEL: ({ model }) => model,
       UPSTREAM: ({ upstream }) => upstream,
+      ...(rows.flat().some(({ auth }) => auth !== undefined) && { AUTH: ({ auth }: ReplicaRoute) => auth?.kind ?? null }),
       'MODEL THERE': ({ upstreamModel }) => upstreamModel,
       REPLICA: ({ replica, seen }) => (seen.length === 1 ? replica : `all ${seen.length}`),
       STATE: ({ seen }) => renderStates(seen),

@@ -1,12 +1,13 @@
-import type { UpstreamCapabilities, UpstreamTimeouts } from '#contracts/catalog.js';
+import type { Upstream, UpstreamCapabilities, UpstreamTimeouts } from '#contracts/catalog.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import { TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { postAuthorized } from '../credentials/post-authorized.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { UpstreamClient } from '../routing/upstream-client.js';
 import { GrowingBuffer } from '../transport/growing-buffer.js';
 import { HeldBytes, type HeldShare } from '../transport/held-bytes.js';
-import { isBlank, postStream, type TransferLimits, type UpstreamReply } from '../transport/post-stream.js';
+import { isBlank, type PostOptions, postStream, type TransferLimits, type UpstreamReply } from '../transport/post-stream.js';
 import { SseParser } from '../transport/sse-parser.js';
 import { holdsMoreValues } from '../upstreams/replies/reply-limits.js';
 import type { RenderedRequest, StreamParser, UpstreamAdapter, UpstreamCall } from '../upstreams/upstream-adapter.js';
@@ -29,7 +30,7 @@ const LARGE_PROMPT_TOKENS = 50_000;
 /** The upstream that a call goes to, and the model's name there. */
 export interface CallTarget {
   client: Pick<UpstreamClient, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'addressError'> &
-    Partial<Pick<UpstreamClient, 'query' | 'headers'>>;
+    Partial<Pick<UpstreamClient, 'query' | 'headers' | 'credential'>>;
   model: string;
   /** Absent: those of the upstream. */
   capabilities?: UpstreamCapabilities;
@@ -75,28 +76,27 @@ export async function* callUpstream(
     ...{ stream, capabilities, onReply, onOddity },
   };
   const rendered = adapter.renderRequest(call, apiKey);
-  const body = promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : encodeJson(rendered.body);
+  const content = upstream.body == null ? rendered.body : mergeFields(rendered.body, upstream.body);
+  const body = promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(content) : encodeJson(content);
   const { length } = body;
   const chooseLimits = (isStream: boolean): TransferLimits =>
     isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length);
-  const reply = await postStream(
-    client.pool,
-    {
-      path: renderTarget(path ?? client.basePath + rendered.path, rendered, client.query),
-      headers: {
-        'user-agent': 'tollgate',
-        ...client.headers?.(),
-        ...rendered.headers,
-        accept: stream ? 'text/event-stream' : 'application/json',
-        'content-type': 'application/json',
-        ...(target.traceparent !== undefined && { traceparent: target.traceparent }),
-      },
-      body,
-      onSent: () => meter.sent(),
-      ...chooseLimits(stream),
+  const options: PostOptions = {
+    path: renderTarget(path ?? client.basePath + rendered.path, rendered, client.query),
+    headers: {
+      'user-agent': 'tollgate',
+      ...client.headers?.(),
+      ...rendered.headers,
+      accept: stream ? 'text/event-stream' : 'application/json',
+      'content-type': 'application/json',
+      ...(target.traceparent !== undefined && { traceparent: target.traceparent }),
     },
-    signal,
-  );
+    body,
+    onSent: () => meter.sent(),
+    ...chooseLimits(stream),
+  };
+  const { pool, credential } = client;
+  const reply = await (credential === undefined ? postStream(pool, options, signal) : postAuthorized(credential, pool, options, signal));
   target.onAnswer?.();
   const stop = (request.stop ?? []).filter((sequence, at) => !capabilities.stop || adapter.takesStop?.(sequence, at) === false);
   const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
@@ -125,6 +125,11 @@ export async function* callUpstream(
 function renderTarget(path: string, { action = '', query }: RenderedRequest, catalogQuery = ''): string {
   if (query === undefined) return path + action + catalogQuery;
   return `${path}${action}${catalogQuery === '' ? '?' : `${catalogQuery}&`}${query}`;
+}
+
+/** Returns a body with the fields of the catalog, and without those that are null there. */
+function mergeFields(body: object, added: NonNullable<Upstream['body']>): object {
+  return { ...body, ...Object.fromEntries(Object.entries(added).map(([name, value]) => [name, value ?? undefined])) };
 }
 
 /** Rendering may have taken long already, so other work comes first. */

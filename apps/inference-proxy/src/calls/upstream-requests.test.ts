@@ -111,7 +111,7 @@ test('the probe sends them too, and lists models with them', async () => {
   const prober = new Prober(definition, 'gpt 4', new AbortController().signal, Date.now() + 60_000);
   try {
     expect((await prober.send({ turns: 'Hi' })).text).toBe('Hello');
-    expect(prober.headers).toMatchObject({ 'x-route': 'a', 'ocp-apim-subscription-key': SECRET });
+    expect(await prober.headersFor('/v1/models')).toMatchObject({ 'x-route': 'a', 'ocp-apim-subscription-key': SECRET });
   } finally {
     await prober.close();
   }

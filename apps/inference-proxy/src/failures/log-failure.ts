@@ -26,6 +26,7 @@ export function logFailure(logger: Logger, failure: UpstreamFailure, call: Faile
 function adviceOn({ kind, cause }: UpstreamFailure): string {
   if (cause instanceof ConnectionFault)
     return 'cannot connect to upstream: check baseUrl and tls of its catalog entry, and the certificates on both sides';
+  if (kind === 'credential') return 'no credential for upstream: check auth of its catalog entry, its secrets and who issues its tokens';
   if (kind === 'denied') return 'upstream denies access: check its key and quota';
   if (kind === 'refused') return 'upstream refuses calls: check the model name there, and the permissions of the key';
   return 'cannot call upstream: check the address in its catalog entry';

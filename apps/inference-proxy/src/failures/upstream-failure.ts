@@ -12,6 +12,8 @@ export type FailureKind =
   | 'refused'
   /** The upstream rejects our key or account. No call succeeds until the operator acts. */
   | 'denied'
+  /** There is no token or signature for the call: nothing was sent, and nothing is known about the upstream. */
+  | 'credential'
   /** The upstream rejects this request; no other route would accept it. */
   | 'rejected'
   /** A time limit passed. */
@@ -124,6 +126,7 @@ const KINDS = {
   unanswered: true,
   refused: true,
   denied: true,
+  credential: true,
   rejected: true,
   timeout: true,
   slow: true,

@@ -31,8 +31,8 @@ export interface RoutingSnapshot {
   routes: Pick<RouteStatus, 'upstream' | 'model' | 'upstreamModel' | 'circuit'>[];
   /** `waiting` is the number of requests in the admission queue. */
   models: { model: string; waiting: number }[];
-  /** `inUse` is the number of sockets with a call. */
-  upstreams: { upstream: string; inUse: number; connectionsMax: number }[];
+  /** `inUse` is the number of sockets with a call. `hasToken` is undefined for an upstream without `auth`. */
+  upstreams: { upstream: string; inUse: number; connectionsMax: number; hasToken: boolean | undefined }[];
 }
 
 const CIRCUITS = { closed: 0, 'half-open': 1, open: 2 } satisfies Record<RouteStatus['circuit'], number>;
@@ -95,6 +95,9 @@ export class ProxyMetrics {
     );
     this.scrape(Gauge, 'tollgate_upstream_connections_max', 'Sockets that this replica may have', ['upstream'], () =>
       read().upstreams.map(({ upstream, connectionsMax }) => [{ upstream }, connectionsMax]),
+    );
+    this.scrape(Gauge, 'tollgate_upstream_credential', '1, or 0 while calls fail for want of a token', ['upstream'], () =>
+      read().upstreams.flatMap(({ upstream, hasToken }): Series[] => (hasToken === undefined ? [] : [[{ upstream }, hasToken ? 1 : 0]])),
     );
   }
 

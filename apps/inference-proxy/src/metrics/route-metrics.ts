@@ -45,7 +45,8 @@ export class RouteMetrics {
   inFlight = 0;
   // Every counter exists from the start: an alert on an increase misses a counter that first appears as 1.
   readonly outcomes = new Map<string, number>(['completed', 'cancelled', ...FAILURE_CODES].map((outcome) => [outcome, 0]));
-  readonly errors = new Map<FailureKind, number>(FAILURE_KINDS.map((kind) => [kind, 0]));
+  // Without a credential nothing is sent, so nothing is counted (`RouteState.ended`).
+  readonly errors = new Map<FailureKind, number>(FAILURE_KINDS.filter((kind) => kind !== 'credential').map((kind) => [kind, 0]));
   readonly oddities = new Map<string, number>(ODDITY_KINDS.map((kind) => [kind, 0]));
   readonly tokens = { prompt: 0, cached: 0, output: 0, reasoning: 0 };
   private readonly findDuration: (errorType: string | undefined) => HistogramSeries;

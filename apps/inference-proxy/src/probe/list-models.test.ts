@@ -43,7 +43,8 @@ describe('over HTTP', () => {
     server.close();
   });
 
-  const list = (signal = new AbortController().signal) => listModels({ pool, basePath: '/v1/' }, { authorization: 'Bearer k' }, signal);
+  const list = (signal = new AbortController().signal) =>
+    listModels({ pool, basePath: '/v1/' }, async () => ({ authorization: 'Bearer k' }), signal);
 
   test('the request has the key', async () => {
     respond = (response) => void response.end('{"data":[{"id":"a"}]}');

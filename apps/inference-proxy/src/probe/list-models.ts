@@ -15,15 +15,16 @@ export interface ListedModel {
 /** Returns what the upstream lists at `GET models`; undefined when it has no list, or none that can be parsed. */
 export async function listModels(
   { pool, basePath, query = '' }: Pick<UpstreamClient, 'pool' | 'basePath'> & Partial<Pick<UpstreamClient, 'query'>>,
-  headers: Record<string, string>,
+  headersFor: (path: string) => Promise<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<ListedModel[] | undefined> {
   const limited = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);
+  const path = `${basePath}models${query}`;
   try {
     const { statusCode, body } = await pool.request({
       method: 'GET',
-      path: `${basePath}models${query}`,
-      headers: { 'user-agent': 'tollgate', ...headers, accept: 'application/json', 'accept-encoding': 'identity' },
+      path,
+      headers: { 'user-agent': 'tollgate', ...(await headersFor(path)), accept: 'application/json', 'accept-encoding': 'identity' },
       signal: limited,
     });
     const list = new GrowingBuffer();

@@ -49,8 +49,8 @@ export class ProbeRunner {
     try {
       const job = await prepare();
       await this.record(job, caller);
-      const { id, baseUrl, kind, apiKeyEnv, apiKeyFile } = job.upstream;
-      const fields = { upstream: id, kind, host: new URL(baseUrl).host, apiKeyEnv, apiKeyFile, model: job.models[0] };
+      const { id, baseUrl, kind, apiKeyEnv, apiKeyFile, auth } = job.upstream;
+      const fields = { upstream: id, kind, host: new URL(baseUrl).host, apiKeyEnv, apiKeyFile, auth: auth?.kind, model: job.models[0] };
       this.logger.info(fields, 'upstream probe started');
       for await (const events of runProbe(job, signal)) {
         yield events;
@@ -108,11 +108,13 @@ function candidateJob({ upstreamId, candidate, model, contextTokens }: Candidate
 }
 
 /** Applies the catalog's rules between fields. */
-function assertConsistent({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamCandidate): void {
+function assertConsistent({ baseUrl, apiKeyEnv, apiKeyFile, auth, tls }: UpstreamCandidate): void {
   const refuse = (field: string, problem: string): never => {
     throw new ServiceError('invalid_request', `candidate.${field} ${problem}`, `candidate.${field}`);
   };
   if (apiKeyEnv !== undefined && apiKeyFile !== undefined) refuse('apiKeyFile', 'cannot stand beside apiKeyEnv; an upstream has one key');
+  if (auth !== undefined && (apiKeyEnv !== undefined || apiKeyFile !== undefined))
+    refuse('auth', 'cannot stand beside apiKeyEnv or apiKeyFile; an upstream has one key');
   if (tls === undefined) return;
   if (tls.certFile === undefined && tls.keyFile !== undefined) refuse('tls.certFile', 'is missing: a key goes with its certificate');
   if (tls.certFile !== undefined && tls.keyFile === undefined) refuse('tls.keyFile', 'is missing: a certificate goes with its key');
@@ -121,12 +123,13 @@ function assertConsistent({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamCandi
 
 /** Returns the upstream that a catalog entry with only these fields defines. */
 function toUpstream(id: string, candidate: UpstreamCandidate): Upstream {
-  const { apiKeyEnv, apiKeyFile, proxy, allowPrivateNetwork, tls, ...given } = candidate;
+  const { apiKeyEnv, apiKeyFile, auth, proxy, allowPrivateNetwork, tls, ...given } = candidate;
   return {
     ...given,
     id,
     apiKeyEnv: apiKeyEnv ?? null,
     apiKeyFile: apiKeyFile ?? null,
+    auth: auth ?? null,
     proxy: proxy ?? null,
     allowPrivateNetwork: allowPrivateNetwork ?? false,
     tls: tls ?? null,

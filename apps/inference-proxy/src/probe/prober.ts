@@ -55,14 +55,18 @@ export class Prober {
     return whyNoKey(this.upstream);
   }
 
-  /** Headers of every request, with the key in the dialect's own header. */
-  get headers(): Record<string, string> {
-    const { adapter, upstream } = this.client;
+  /** Returns the headers of a GET, with the key in the dialect's own header or by the credential. Rejects without one. */
+  async headersFor(path: string): Promise<Record<string, string>> {
+    const { adapter, upstream, credential } = this.client;
     const { baseUrl, capabilities } = upstream;
     const request = toRequest({ turns: 'x' }, this.model);
     const size = { outputTokensMax: 16, promptTokensEstimate: 1 };
     const call = { request, model: this.model, baseUrl, ...size, accountId: '', stream: false, capabilities };
-    return { ...(this.missingKey === undefined && this.client.headers()), ...adapter.renderRequest(call, this.apiKey).headers };
+    const headers = {
+      ...(this.missingKey === undefined && this.client.headers()),
+      ...adapter.renderRequest(call, this.apiKey).headers,
+    };
+    return { ...headers, ...(await credential?.authorize({ method: 'GET', path, headers })) };
   }
 
   /** Returns a prober for another model of the same upstream that starts with the capabilities found here. */
@@ -89,6 +93,7 @@ export class Prober {
   }
 
   async close(): Promise<void> {
+    this.client.credential?.close();
     await this.client.close();
   }
 
@@ -141,7 +146,7 @@ export class Prober {
     if (!(error instanceof UpstreamFailure)) return { kind: 'limit', code: 'internal_error', text: 'internal error of Tollgate' };
     const { kind, code, detail, refusal, upstreamText, retryAfterSeconds, cause } = error;
     const connectionFault = cause instanceof ConnectionFault ? cause.message : undefined;
-    const text = shortened(refusal === undefined ? detail : upstreamText || (refusal.upstreamCode ?? ''));
+    const text = kind === 'credential' ? detail : shortened(refusal === undefined ? detail : upstreamText || (refusal.upstreamCode ?? ''));
     return { kind, code, status, errorCode: readErrorCode(cause), connectionFault, text, retryAfterSeconds };
   }
 

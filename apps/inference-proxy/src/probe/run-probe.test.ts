@@ -10,6 +10,7 @@ import type { Upstream } from '#contracts/catalog.js';
 import type { UpstreamCheck, UpstreamProbeEnd } from '#contracts/probe.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { TestAuthority } from '#testing/test-certificates.js';
+import { issuing, type TokenBehaviour, TokenEndpoint } from '../../test/token-endpoint.js';
 import { runProbe } from './run-probe.js';
 
 const KEY_VARIABLE = 'UPSTREAM_KEY_TEST';
@@ -158,7 +159,7 @@ describe('an upstream that answers and does not serve', () => {
     const host = await serve(respond(401, unauthorized));
     expect((await reach({ baseUrl: `http://${host}/v1` })).checks).toEqual({
       reachable: `yes: ${host} answers, with 401`,
-      key: 'no: 401: it requires a key. Name the variable that holds it in apiKeyEnv',
+      key: 'no: 401: it requires a key. Name the variable that holds it in apiKeyEnv, or set auth',
       model: NOT_REACHED,
       plain: NOT_REACHED,
     });
@@ -179,6 +180,39 @@ describe('an upstream that answers and does not serve', () => {
     process.env[`${KEY_VARIABLE}_HOSTS`] = `http://${host}`;
     const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE });
     expect(checks.plain).toBe('no: refused with 418: “I know … well”');
+  });
+
+  describe('with auth', () => {
+    const auth = (tokenUrl: string) =>
+      ({ kind: 'azure-client-secret', tenantId: 't', clientId: 'c', clientSecret: { env: KEY_VARIABLE }, tokenUrl }) as const;
+    const startEndpoint = async (behaviour: TokenBehaviour): Promise<TokenEndpoint> => {
+      const endpoint = await TokenEndpoint.start();
+      endpoint.behaviour = behaviour;
+      const host = await serve(respond(401, unauthorized));
+      Object.assign(process.env, { [KEY_VARIABLE]: KEY, [`${KEY_VARIABLE}_HOSTS`]: `http://${host} http://${endpoint.host}` });
+      baseUrl = `http://${host}/v1`;
+      return endpoint;
+    };
+    let baseUrl: string;
+
+    test('a token endpoint that refuses: nothing is asked, and the evidence has what it says', async () => {
+      const endpoint = await startEndpoint(issuing({ error: 'invalid_client', error_description: `AADSTS7000215: ${KEY} is wrong.` }, 401));
+      expect((await reach({ baseUrl, auth: auth(endpoint.url) })).checks).toEqual({
+        reachable: 'unclear: not asked, for want of a credential',
+        key: `no: azure-client-secret of new: ${endpoint.host} refuses (401 invalid_client): AADSTS7000215: … is wrong.`,
+        model: NOT_REACHED,
+        plain: NOT_REACHED,
+      });
+      await endpoint.stop();
+    });
+
+    test('a token that is rejected', async () => {
+      const endpoint = await startEndpoint(issuing({ access_token: 'token-1' }));
+      expect((await reach({ baseUrl, auth: auth(endpoint.url) })).checks.key).toBe(
+        'no: 401: check auth (azure-client-secret), as the inference-proxy has it',
+      );
+      await endpoint.stop();
+    });
   });
 
   test('a key of two lines', async () => {

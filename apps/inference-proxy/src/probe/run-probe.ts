@@ -57,13 +57,13 @@ async function* reach(prober: Prober, notes: Notes, signal: AbortSignal): AsyncG
   const tell = (id: string, title: string, finding: Finding | undefined): UpstreamProbeEvent =>
     checkEnd({ id, title }, finding ?? { verdict: 'skipped', evidence: 'not reached' }, performance.now() - startedAt);
   const reached = judgeReach(plain, upstream);
-  const key = judgeMissingKey(prober) ?? (reached.verdict === 'yes' ? judgeKey(failure, upstream) : undefined);
+  const key = judgeMissingKey(prober, failure) ?? (reached.verdict === 'yes' ? judgeKey(failure, upstream) : undefined);
   yield [tell('reachable', 'reachable', reached), tell('key', 'key', key)];
   if (reached.verdict !== 'yes' || key?.verdict === 'no') {
     yield [tell('model', 'model', undefined), tell('plain', 'plain reply', undefined)];
     return false;
   }
-  notes.listed = await listModels(prober.client, prober.headers, signal);
+  notes.listed = await listModels(prober.client, (path) => prober.headersFor(path), signal);
   notes.reasoningField = plain.reasoningField;
   // Set before the checks run, or they would look for their answers in the reasoning.
   if (beginsThinking(plain.text)) prober.capabilities = { ...prober.capabilities, thinkTags: true };
@@ -73,7 +73,8 @@ async function* reach(prober: Prober, notes: Notes, signal: AbortSignal): AsyncG
   return answered.verdict === 'yes';
 }
 
-function judgeMissingKey({ missingKey }: Prober): Finding | undefined {
+function judgeMissingKey({ missingKey }: Prober, failure: ProbeResult['failure']): Finding | undefined {
+  if (failure?.kind === 'credential') return { verdict: 'no', evidence: failure.text };
   return missingKey === undefined ? undefined : { verdict: 'no', evidence: `${missingKey}, as the inference-proxy sees it` };
 }
 

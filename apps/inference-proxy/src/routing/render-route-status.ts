@@ -15,6 +15,7 @@ export function renderRouteStatus(model: string, route: RouteState, now: number)
     circuit: route.circuitState(now),
     cooldownMs: Math.round(route.cooldownMs(now)),
     isHealthy: upstream.isHealthy,
+    ...(client.upstream.auth != null && { auth: { kind: client.upstream.auth.kind, isUsable: upstream.isAuthorized } }),
     inFlight,
     concurrencyMax,
     upstreamInFlight: upstream.calls.inUse,

@@ -108,7 +108,8 @@ export class RouteState {
   view(accountId: string, isRetry: boolean, now: number): RouteView | undefined {
     const { weight, priority } = this.definition;
     if (weight <= 0 || now < this.retryAfter.until) return undefined;
-    const circuit = isRetry && this.breaker.state !== 'closed' ? 'open' : this.circuit(now);
+    const isAvoided = (isRetry && this.breaker.state !== 'closed') || !this.upstream.isAuthorized;
+    const circuit = isAvoided ? 'open' : this.circuit(now);
     if (circuit === 'open' && this.breaker.state !== 'closed' && this.breaker.isSlow) return undefined;
     return {
       hash: this.hash,
@@ -180,6 +181,11 @@ export class RouteState {
     this.upstream.calls.add(call.accountId, -1);
     call.metrics.inFlight -= 1;
     this.learn(call, end, now);
+    if (end.failure?.kind === 'credential') {
+      // The upstream was not asked: its numbers stay its own.
+      this.observer.callEnded();
+      return;
+    }
     const { startedAt, firstContentAt, isStream, laterChunks, traceId } = call;
     const firstContentMs = firstContentAt === undefined ? undefined : firstContentAt - startedAt;
     const ended = { ...end, isStream, durationMs: now - startedAt, firstContentMs, laterChunks, traceId };
@@ -313,6 +319,7 @@ const VERDICTS = {
   limit: 'failing',
   rejected: 'healthy', // it has read the request
   empty: 'healthy',
+  credential: 'none', // nothing was sent
   stale: 'none', // an idle connection had been closed
   slow: 'none', // the reply may have been long
 } satisfies Record<FailureKind, 'failing' | 'healthy' | 'none'>;

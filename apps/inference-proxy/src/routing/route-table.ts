@@ -1,4 +1,4 @@
-import type { Route, RouteListReply } from '#contracts/catalog.js';
+import type { Route, RouteListReply, Upstream } from '#contracts/catalog.js';
 import type { RouteOverShare } from '#contracts/proxy-replicas.js';
 import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
 import type { CertificateFile } from '#observability/certificate-expiry.js';
@@ -45,6 +45,7 @@ export class RouteTable {
         upstream,
         inUse: calls.inUse,
         connectionsMax: client.upstream.connectionsMax,
+        hasToken: client.credential?.isUsable,
       })),
     }));
   }
@@ -148,11 +149,19 @@ export class RouteTable {
     for (const upstream of upstreams) {
       const known = this.upstreams.get(upstream.id);
       if (known !== undefined) known.redefine(upstream);
-      else this.upstreams.set(upstream.id, new UpstreamState(upstream, (state, failure) => this.healthChanged(state, failure)));
+      else this.upstreams.set(upstream.id, this.newUpstream(upstream));
       const refusal = whyNoKey(upstream);
       if (refusal !== undefined)
         this.logger.error({ upstream: upstream.id, detail: refusal }, 'upstream has no usable key: its calls fail');
     }
+  }
+
+  private newUpstream(upstream: Upstream): UpstreamState {
+    return new UpstreamState(
+      upstream,
+      (state, failure) => this.healthChanged(state, failure),
+      (state, failure) => this.credentialChanged(state, failure),
+    );
   }
 
   private newModel(id: string): ModelRouter {
@@ -207,7 +216,22 @@ export class RouteTable {
       return;
     }
     this.logger.warn({ upstream: id, detail: why }, 'health check failed');
-    const failure = new UpstreamFailure('unreachable', 'model_unavailable', { detail: `health check: ${why}` });
+    this.setLastFailure(upstream, new UpstreamFailure('unreachable', 'model_unavailable', { detail: `health check: ${why}` }));
+  }
+
+  /** A token that cannot be renewed is used to its end, so that calls may go on for a while. */
+  private credentialChanged(upstream: UpstreamState, failure: UpstreamFailure | undefined): void {
+    const { id } = upstream.client.upstream;
+    if (failure === undefined) {
+      this.logger.info({ upstream: id }, 'upstream has a credential again');
+      this.serveWaiting();
+      return;
+    }
+    this.logger.error({ upstream: id, detail: failure.detail }, 'no new credential for upstream');
+    this.setLastFailure(upstream, failure);
+  }
+
+  private setLastFailure(upstream: UpstreamState, failure: UpstreamFailure): void {
     for (const route of this.routes.values()) if (route.upstream === upstream) route.statistics.setLastFailure(failure, performance.now());
   }
 

@@ -2,6 +2,8 @@ import type { Pool } from 'undici';
 import type { Upstream } from '#contracts/catalog.js';
 import { renderPath, renderQuery } from '#contracts/upstream-request.js';
 import { AddressRefusedError, assertHostAllowed } from '#network/address-guard.js';
+import type { Credential, CredentialObserver } from '../credentials/credential.js';
+import { openCredential } from '../credentials/open-credential.js';
 import { sendsSecrets } from '../transport/api-key.js';
 import { type HeaderReader, headerReader } from '../transport/static-headers.js';
 import { createUpstreamPool } from '../transport/upstream-pool.js';
@@ -18,16 +20,19 @@ export class UpstreamClient {
   readonly query: string;
   /** Reads the headers that the catalog adds to calls. */
   readonly headers: HeaderReader;
+  /** Authorizes calls; undefined for an upstream with a fixed key, or none. */
+  readonly credential: Credential | undefined;
   readonly serverAddress: string;
   readonly serverPort: number;
   /** Set when the upstream's address may not be called. */
   readonly addressError: AddressRefusedError | undefined;
   isClosed = false;
 
-  /** `before` is the client it replaces. Its sockets are kept when the new entry would open the same ones. */
+  /** `before` is the client it replaces. Its sockets and its token are kept when the new entry would open or ask for the same ones. */
   constructor(
     readonly upstream: Upstream,
     before?: UpstreamClient,
+    onCredential: CredentialObserver = () => {},
   ) {
     const url = new URL(upstream.baseUrl);
     this.adapter = ADAPTERS[upstream.kind];
@@ -36,8 +41,10 @@ export class UpstreamClient {
     this.basePath = url.pathname.replace(/\/*$/, '/');
     this.query = renderQuery(upstream.query);
     this.headers = headerReader(upstream);
-    const takesOver = before !== undefined && !before.isClosed && describeSockets(before.upstream) === describeSockets(upstream);
-    this.pool = takesOver ? before.pool : createUpstreamPool(upstream);
+    const isSame = (describe: (entry: Upstream) => string): boolean =>
+      before !== undefined && !before.isClosed && describe(before.upstream) === describe(upstream);
+    this.credential = isSame(describeCredential) ? before?.credential : openCredential(upstream, onCredential);
+    this.pool = before !== undefined && isSame(describeSockets) ? before.pool : createUpstreamPool(upstream);
     this.addressError = checkAddress(url.hostname, upstream.allowPrivateNetwork);
   }
 
@@ -69,9 +76,16 @@ function describeSockets(upstream: Upstream): string {
   return JSON.stringify([new URL(baseUrl).origin, connectionsMax, allowPrivateNetwork, timeouts.connectMs, tls ?? null, way]);
 }
 
-function describeServer({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, tls, proxy, path, query, headers }: Upstream): string {
-  const place = [kind, baseUrl, allowPrivateNetwork, path ?? null, query ?? null];
-  return JSON.stringify([...place, apiKeyEnv, apiKeyFile ?? null, headers ?? null, tls ?? null, proxy ?? null]);
+/** Everything that decides what token is asked for, and by which way. */
+function describeCredential({ auth, baseUrl, allowPrivateNetwork, timeouts, proxy }: Upstream): string {
+  const { connectMs, firstByteMs } = timeouts;
+  return JSON.stringify([auth ?? null, baseUrl, allowPrivateNetwork, connectMs, firstByteMs, proxy ?? null]);
+}
+
+function describeServer({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, tls, proxy, ...upstream }: Upstream): string {
+  const { auth = null, path = null, query = null, headers = null, body = null } = upstream;
+  const place = [kind, baseUrl, allowPrivateNetwork, path, query, body];
+  return JSON.stringify([...place, apiKeyEnv, apiKeyFile ?? null, auth, headers, tls ?? null, proxy ?? null]);
 }
 
 function checkAddress(hostname: string, allowPrivateNetwork: boolean): AddressRefusedError | undefined {

@@ -1,5 +1,6 @@
 import type { Upstream } from '#contracts/catalog.js';
 import { FairShares } from '#messaging/fair-shares.js';
+import type { UpstreamFailure } from '../failures/upstream-failure.js';
 import { HealthCheck } from './health-check.js';
 import { UpstreamClient } from './upstream-client.js';
 
@@ -15,14 +16,21 @@ export class UpstreamState {
     upstream: Upstream,
     /** Called when the health check begins to fail, with the reason, and when it passes again. */
     private readonly onHealth: (upstream: UpstreamState, failure: string | undefined) => void,
+    /** Called when there is no credential for calls, with the reason, and when there is one again. */
+    private readonly onCredential: (upstream: UpstreamState, failure: UpstreamFailure | undefined) => void = () => {},
   ) {
-    this.client = new UpstreamClient(upstream);
+    this.client = this.openClient(upstream);
     this.healthCheck = this.startCheck();
   }
 
   /** False while the health check fails. */
   get isHealthy(): boolean {
     return this.healthCheck?.isHealthy ?? true;
+  }
+
+  /** False while calls would fail for want of a token. */
+  get isAuthorized(): boolean {
+    return this.client.credential?.isUsable ?? true;
   }
 
   /** True while the account may begin another call: neither `connectionsMax` nor the account's fair share is used up. */
@@ -34,8 +42,9 @@ export class UpstreamState {
   redefine(upstream: Upstream): void {
     const before = this.client;
     if (!before.isClosed && JSON.stringify(before.upstream) === JSON.stringify(upstream)) return;
-    this.client = new UpstreamClient(upstream, before);
+    this.client = this.openClient(upstream, before);
     if (this.client.pool !== before.pool) void before.close();
+    if (this.client.credential !== before.credential) before.credential?.close();
     void this.healthCheck?.close();
     this.healthCheck = this.startCheck();
   }
@@ -44,7 +53,14 @@ export class UpstreamState {
   async close(): Promise<void> {
     const check = this.healthCheck;
     this.healthCheck = undefined;
+    this.client.credential?.close();
     await Promise.all([this.client.close(), check?.close()]);
+  }
+
+  private openClient(upstream: Upstream, before?: UpstreamClient): UpstreamClient {
+    const client = new UpstreamClient(upstream, before, (failure) => this.onCredential(this, failure));
+    if (client.credential !== before?.credential) client.credential?.start();
+    return client;
   }
 
   private startCheck(): HealthCheck | undefined {

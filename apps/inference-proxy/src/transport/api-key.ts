@@ -20,15 +20,34 @@ export function readApiKey({ apiKeyEnv, apiKeyFile, baseUrl }: KeyOwner): string
 
 /** Returns a secret for a header. Send it to the host of `baseUrl` only. Throws as `readApiKey`. */
 export function readSecretFor(baseUrl: string, source: SecretSource): string {
-  if ('file' in source) {
-    const file = secretFile(source.file);
-    const text = file.read()?.toString();
-    if (file.fault !== undefined) throw denied(whyUnread(file));
-    return usableFor(baseUrl, text, { file: source.file });
-  }
+  if ('file' in source) return usableFor(baseUrl, readText(source.file), { file: source.file });
   if (!KEY_VARIABLE.test(source.env))
     throw denied(`${source.env} is never read: rename it to ${KEY_PREFIX}…, for the inference-proxy and in the catalog`);
   return usableFor(baseUrl, readSecret(source.env), { variable: source.env });
+}
+
+/**
+ * Returns the content of a file that is no secret for a header, such as a private key. What is made of it goes to the host of `baseUrl` only.
+ * Throws as `readApiKey`.
+ */
+export function readFileFor(baseUrl: string, name: string): string {
+  const text = readText(name);
+  if (!text?.trim()) throw denied(`nothing in the file ${name}`);
+  assertSentTo(baseUrl, { file: name });
+  return text;
+}
+
+/** Throws `UpstreamFailure` unless a secret is declared for the host of `url`. */
+export function assertSentTo(url: string, secret: SecretPlace): void {
+  const refusal = whyNotSentTo(url, secret);
+  if (refusal !== undefined) throw denied(refusal);
+}
+
+function readText(name: string): string | undefined {
+  const file = secretFile(name);
+  const text = file.read()?.toString();
+  if (file.fault !== undefined) throw denied(whyUnread(file));
+  return text;
 }
 
 /** Returns why the key of an upstream, or a secret in its headers, cannot be used; undefined when they can, or when there is none. */
@@ -44,16 +63,22 @@ export function whyNoKey({ headers, ...upstream }: KeyOwner & Pick<Upstream, 'he
 }
 
 /** True when requests to the upstream carry a secret in a header. */
-export function sendsSecrets({ apiKeyEnv, apiKeyFile, headers }: Pick<Upstream, 'apiKeyEnv' | 'apiKeyFile' | 'headers'>): boolean {
-  return apiKeyEnv !== null || Boolean(apiKeyFile) || Object.values(headers ?? {}).some((value) => typeof value !== 'string');
+export function sendsSecrets({
+  apiKeyEnv,
+  apiKeyFile,
+  auth,
+  headers,
+}: Pick<Upstream, 'apiKeyEnv' | 'apiKeyFile' | 'auth' | 'headers'>): boolean {
+  return (
+    apiKeyEnv !== null || Boolean(apiKeyFile) || auth != null || Object.values(headers ?? {}).some((value) => typeof value !== 'string')
+  );
 }
 
-function usableFor(baseUrl: string, text: string | undefined, secret: SecretPlace): string {
+function usableFor(baseUrl: string, text: string | undefined, secret: { file: string } | { variable: string }): string {
   const key = text?.trim(); // secrets kept in files end with a new line
   if (!key) throw denied(`no key in ${'file' in secret ? `the file ${secret.file}` : secret.variable}`);
   if (!HEADER_VALUE.test(key)) throw denied(`${describeSecret(secret)} has characters that no header can carry (two lines?)`);
-  const refusal = whyNotSentTo(baseUrl, secret);
-  if (refusal !== undefined) throw denied(refusal);
+  assertSentTo(baseUrl, secret);
   rememberKey(key);
   return key;
 }

@@ -1,8 +1,14 @@
 import { readSecret } from '#config/load-config.js';
 import { SecretFile } from '#config/secret-file.js';
 
-/** A secret of an upstream: the value of a variable, or the content of a file in the folder of secrets. */
-export type SecretPlace = { variable: string } | { file: string };
+/**
+ * A secret of an upstream: the value of a variable, the content of a file in the folder of secrets, or the tokens of a service of the machine
+ * itself.
+ */
+export type SecretPlace = { variable: string } | { file: string } | { service: MachineService };
+
+/** Services that give tokens of the machine to all that runs there. The operator allows each by its variable of hosts. */
+type MachineService = 'GOOGLE' | 'AWS' | 'AZURE';
 
 /** Files by name. As many as catalogs have named since the start. */
 const FILES = new Map<string, SecretFile>();
@@ -30,6 +36,7 @@ export function whyNotSentTo(url: string, secret: SecretPlace): string | undefin
 const EXAMPLES = 'api.example.com, *.example.org:8443 or http://127.0.0.1:8000';
 
 export function describeSecret(secret: SecretPlace): string {
+  if ('service' in secret) return `the metadata service of ${secret.service}`;
   return 'file' in secret ? `the secret in the file ${secret.file}` : `the key in ${secret.variable}`;
 }
 
@@ -56,7 +63,7 @@ function readDeclaration(secret: SecretPlace): Declaration {
       remedy: (host) => `write ${host} into ${name} beside it`,
     };
   }
-  const name = `${secret.variable}_HOSTS`;
+  const name = 'service' in secret ? `UPSTREAM_METADATA_${secret.service}_HOSTS` : `${secret.variable}_HOSTS`;
   return { where: name, text: readSecret(name), remedy: (host) => `set ${name}=${host} for the inference-proxy` };
 }
 

@@ -18,7 +18,7 @@ export function useForwardProxies(ours: ForwardProxies): void {
 /** The facts of an upstream that decide how it is connected. */
 export type Place = Pick<
   Upstream,
-  'baseUrl' | 'allowPrivateNetwork' | 'timeouts' | 'tls' | 'proxy' | 'apiKeyEnv' | 'apiKeyFile' | 'headers'
+  'baseUrl' | 'allowPrivateNetwork' | 'timeouts' | 'tls' | 'proxy' | 'apiKeyEnv' | 'apiKeyFile' | 'auth' | 'headers'
 >;
 
 /** Returns the connector of an upstream: direct, or through the forward proxy of its entry or of the environment. */

@@ -3,13 +3,14 @@ import type { ListedModel } from '../list-models.js';
 import { describeFailure, type Finding, type ProbeFailure, type ProbeResult } from '../probe-result.js';
 import { inMs, no, unclear, yes } from './check.js';
 
-type Place = Pick<Upstream, 'baseUrl' | 'allowPrivateNetwork' | 'apiKeyEnv' | 'apiKeyFile' | 'timeouts'>;
+type Place = Pick<Upstream, 'baseUrl' | 'allowPrivateNetwork' | 'apiKeyEnv' | 'apiKeyFile' | 'auth' | 'timeouts'>;
 
 /** Judges name resolution, connection and TLS. A reply with any status counts as reached. */
 export function judgeReach({ failure, totalMs }: ProbeResult, place: Place): Finding {
   const { host, hostname, protocol } = new URL(place.baseUrl);
   if (failure === undefined) return yes(`${host} answers, ${inMs(totalMs)} for a reply`);
   const { kind, status, errorCode = '', connectionFault, text } = failure;
+  if (kind === 'credential') return unclear('not asked, for want of a credential');
   if (status !== undefined) return yes(`${host} answers, with ${status}`);
   if (errorCode === 'ADDRESS_REFUSED') return no(place.allowPrivateNetwork ? `${hostname} may never be called` : refusedAddress(hostname));
   if (errorCode === 'ENOTFOUND' || errorCode === 'EAI_AGAIN') return no(`no name server knows ${hostname}: check baseUrl`);
@@ -28,10 +29,10 @@ function refusedAddress(hostname: string): string {
 }
 
 /** Judges whether the upstream accepts the key, or requires one. */
-export function judgeKey(failure: ProbeFailure | undefined, { apiKeyEnv, apiKeyFile }: Place): Finding {
-  const source = apiKeyFile ? `the file ${apiKeyFile}` : apiKeyEnv;
+export function judgeKey(failure: ProbeFailure | undefined, { apiKeyEnv, apiKeyFile, auth }: Place): Finding {
+  const source = auth != null ? `auth (${auth.kind})` : apiKeyFile ? `the file ${apiKeyFile}` : apiKeyEnv;
   if (failure?.status === 401 || failure?.status === 403) {
-    if (source === null) return no(`${failure.status}: it requires a key. Name the variable that holds it in apiKeyEnv`);
+    if (source === null) return no(`${failure.status}: it requires a key. Name the variable that holds it in apiKeyEnv, or set auth`);
     const more = failure.status === 403 ? ', and what it is allowed to do' : '';
     return no(`${failure.status}: check ${source}, as the inference-proxy has it${more}`);
   }

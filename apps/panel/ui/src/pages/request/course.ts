@@ -61,6 +61,7 @@ const FAILURES: Record<string, string> = {
   unanswered: 'the connection closed before a reply',
   refused: 'the upstream answered with an error',
   denied: 'the upstream refused the operator’s key',
+  credential: 'there was no token or signature for the upstream',
   rejected: 'the upstream rejected the request',
   timeout: 'a time limit passed',
   slow: 'the whole reply took too long',

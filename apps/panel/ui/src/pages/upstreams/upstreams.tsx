@@ -59,7 +59,9 @@ export function Upstreams() {
             columns={[
               {
                 head: 'Model',
-                cell: ({ model, upstreamModel, upstream }) => <TwoLines main={model} more={`${upstreamModel} at ${upstream}`} />,
+                cell: ({ model, upstreamModel, upstream, auth }) => (
+                  <TwoLines main={model} more={`${upstreamModel} at ${upstream}${auth ? `, ${auth.kind}` : ''}`} />
+                ),
               },
               { head: 'State', cell: (route) => <State route={route} /> },
               {
