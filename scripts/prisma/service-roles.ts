@@ -105,6 +105,7 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
           'meter_reasoning_tokens',
           'meter_cache_write_tokens',
           'meter_cache_write_1h_tokens',
+          'meter_tier',
           'meter_prompt_source',
           'meter_output_source',
         ],

@@ -86,7 +86,8 @@ export class MemoryLedger {
       const { spent, held } = this.added(change);
       return (change.limit !== null && spent + held > change.limit) || (change.nextThreshold !== null && spent >= change.nextThreshold);
     };
-    this.isExact = applied.rows.values.some(exceeds);
+    // A late settlement always takes the lock, which reads the counts.
+    this.isExact = applied.rows.values.some(exceeds) || applied.rows.late.length > 0;
     return this.isExact ? foldBatch({ ...others, ...(values && { values }) }, batch, this.times) : applied;
   }
 

@@ -194,6 +194,7 @@ export class RandomTraffic {
       promptTokens: this.below(100 * scale),
       cachedTokens: this.below(60 * scale),
       ...(this.chance(0.3) && { cacheWriteTokens: this.below(50 * scale), cacheWrite1hTokens: this.below(50 * scale) }),
+      ...(this.chance(0.15) && { tier: this.pickOne(['flex', 'priority', 'unknown']) }),
       outputTokens: this.below(150 * scale),
       reasoningTokens: this.below(20 * scale),
       promptSource: this.pickOne(PROMPT_SOURCES),
@@ -251,6 +252,25 @@ const PRICES: PinnedPrice[] = [
   { version: 5, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0', requestPicoUsd: '60', imagePicoUsd: '13' },
   { version: 6, inputPicoUsd: '3', cachedInputPicoUsd: '1', cacheWritePicoUsd: '4', cacheWrite1hPicoUsd: '6', outputPicoUsd: '5' },
   { version: 7, inputPicoUsd: '3', cachedInputPicoUsd: '1', cacheWritePicoUsd: '0', outputPicoUsd: '5' },
+  {
+    ...{ version: 8, inputPicoUsd: '3', cachedInputPicoUsd: '1', cacheWritePicoUsd: '4', outputPicoUsd: '5' },
+    steps: [
+      { above: 5, reprices: 'excess', inputPicoUsd: '9', cachedInputPicoUsd: '2' },
+      { above: 20, reprices: 'whole', inputPicoUsd: '2', cachedInputPicoUsd: '1', cacheWrite1hPicoUsd: '7', outputPicoUsd: '1' },
+      { above: 60, reprices: 'excess', inputPicoUsd: '4', cachedInputPicoUsd: '3' },
+    ],
+  },
+  {
+    ...{ version: 9, inputPicoUsd: '3', cachedInputPicoUsd: '1', outputPicoUsd: '5', requestPicoUsd: '7', imagePicoUsd: '2', images: 1 },
+    imageSteps: [{ aboveBytes: 9, imagePicoUsd: '11', images: 2 }],
+    tiers: [
+      { tier: 'flex', inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' },
+      {
+        ...{ tier: 'priority', inputPicoUsd: '6', cachedInputPicoUsd: '2', cacheWritePicoUsd: '8', outputPicoUsd: '10' },
+        steps: [{ above: 10, reprices: 'whole', inputPicoUsd: '7', cachedInputPicoUsd: '3' }],
+      },
+    ],
+  },
 ];
 
 /** Returns the keys of a project with the first of their rotations. */

@@ -1,6 +1,6 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
 import type { BudgetPeriod, BudgetUnit } from '#contracts/billing/budgets.js';
-import type { LimitLeft, ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
+import type { LimitLeft, PinnedPrice, ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
 import { modelMatcher } from '#contracts/billing/model-pattern.js';
 import type { Batch, BatchOutcomes, HoldTimes, Settle } from '../src/batch/batch.js';
 import { type BudgetWindow, windowAt } from '../src/calendar/budget-window.js';
@@ -18,11 +18,7 @@ interface ModelHold {
   amount: bigint;
   planPart: bigint;
   grantId: string | null;
-  prices: [bigint, bigint, bigint];
-  /** For 5 minutes, and for an hour. */
-  writePrices: [bigint, bigint];
-  /** Price of the request with its images, besides its tokens. */
-  besidesTokens: bigint;
+  price: PinnedPrice;
   /** The most tokens it may use. */
   amountTokens: number;
   /** Tokens that it has used. */
@@ -363,8 +359,6 @@ export class SerialModel {
       return { status: 'refused', holdId, code: 'insufficient_balance', ...amounts, budget };
     }
     const planPart = least(amount, account.plan - planHeld);
-    const { inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd = inputPicoUsd, cacheWrite1hPicoUsd = cacheWritePicoUsd } = reserve.price;
-    const { outputPicoUsd, requestPicoUsd = 0, imagePicoUsd = 0, images = 0 } = reserve.price;
     project.admitted.push(now);
     const hold: ModelHold = {
       accountId,
@@ -377,9 +371,7 @@ export class SerialModel {
       amount,
       planPart,
       grantId: planPart > 0n && account.grant ? account.grant.id : null,
-      prices: [BigInt(inputPicoUsd), BigInt(cachedInputPicoUsd), BigInt(outputPicoUsd)],
-      writePrices: [BigInt(cacheWritePicoUsd), BigInt(cacheWrite1hPicoUsd)],
-      besidesTokens: BigInt(requestPicoUsd) + BigInt(images) * BigInt(imagePicoUsd),
+      price: reserve.price,
       amountTokens: reserve.amountTokens ?? 0,
       usedTokens: 0,
       tokens: counters.find(({ unit }) => unit === 'tokens')?.count,
@@ -513,12 +505,27 @@ function billed(hold: ModelHold, usage: TokenUsage | undefined): bigint {
   const cached = Math.min(usage.cachedTokens, usage.promptTokens);
   const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - cached);
   const written1h = Math.min(usage.cacheWrite1hTokens ?? 0, usage.promptTokens - cached - written);
-  const plain = usage.promptTokens - cached - written - written1h;
-  const [input, cachedInput, output] = hold.prices;
-  const [write, write1h] = hold.writePrices;
-  const ofPrompt = BigInt(plain) * input + BigInt(cached) * cachedInput + BigInt(written) * write + BigInt(written1h) * write1h;
-  const cost = ofPrompt + BigInt(usage.outputTokens) * output;
-  return least(sumTotal(usage) === 0 ? 0n : cost + hold.besidesTokens, hold.amount);
+  const { tiers, requestPicoUsd = 0, imagePicoUsd = 0, images = 0, imageSteps = [] } = hold.price;
+  const list = tiers?.find(({ tier }) => tier === usage.tier) ?? hold.price;
+  const reached = (list.steps ?? []).filter(({ above }) => usage.promptTokens > above);
+  const whole = reached.filter(({ reprices }) => reprices === 'whole').at(-1);
+  let cost = BigInt(usage.outputTokens) * BigInt(whole?.outputPicoUsd ?? list.outputPicoUsd);
+  for (let place = 1; place <= usage.promptTokens; place += 1) {
+    const excess = reached.filter(({ above, reprices }) => reprices === 'excess' && place > above && above > (whole?.above ?? 0)).at(-1);
+    const {
+      inputPicoUsd,
+      cachedInputPicoUsd,
+      cacheWritePicoUsd = inputPicoUsd,
+      cacheWrite1hPicoUsd = cacheWritePicoUsd,
+    } = excess ?? whole ?? list;
+    if (place <= cached) cost += BigInt(cachedInputPicoUsd);
+    else if (place <= cached + written1h) cost += BigInt(cacheWrite1hPicoUsd);
+    else if (place <= cached + written1h + written) cost += BigInt(cacheWritePicoUsd);
+    else cost += BigInt(inputPicoUsd);
+  }
+  cost += BigInt(requestPicoUsd) + BigInt(images) * BigInt(imagePicoUsd);
+  for (const step of imageSteps) cost += BigInt(step.images ?? 0) * BigInt(step.imagePicoUsd);
+  return least(sumTotal(usage) === 0 ? 0n : cost, hold.amount);
 }
 
 function findWindow({ period, timeZone, startDay }: ModelBudget, now: number): BudgetWindow {

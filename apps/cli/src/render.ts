@@ -1,6 +1,7 @@
 import type { PinnedPrice } from '#contracts/billing/holds.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import type { ModelPrices } from '#contracts/catalog.js';
+import { describeOtherPrices } from '#money/describe-rules.js';
 import { parsePicoUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
 
 type Cell = string | number | boolean | null;
@@ -92,18 +93,8 @@ export function renderPrices(price: ModelPrices): string {
 }
 
 /** Renders the prices that only some models have, those of tokens for a million: `$3.75 cache write`, `$0.01 a request`. */
-export function renderOtherPrices({
-  cacheWritePicoUsd,
-  cacheWrite1hPicoUsd,
-  requestPicoUsd,
-  imagePicoUsd,
-}: Partial<ModelPrices>): string[] {
-  return [
-    ...(cacheWritePicoUsd === undefined ? [] : [`${renderPerMillion(cacheWritePicoUsd)} cache write`]),
-    ...(cacheWrite1hPicoUsd === undefined ? [] : [`${renderPerMillion(cacheWrite1hPicoUsd)} cache write for 1 h`]),
-    ...(requestPicoUsd === undefined ? [] : [`${renderDollars(requestPicoUsd)} a request`]),
-    ...(imagePicoUsd === undefined ? [] : [`${renderDollars(imagePicoUsd)} an image`]),
-  ];
+export function renderOtherPrices(price: Partial<ModelPrices>): string[] {
+  return describeOtherPrices(price, { perMillion: (pico) => renderPerMillion(String(pico)), each: (pico) => renderDollars(String(pico)) });
 }
 
 /** Replaces control characters, so that a name cannot control the terminal. */

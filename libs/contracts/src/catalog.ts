@@ -1,5 +1,6 @@
 import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { Endpoint, EveryReplicaEndpoint, Topic } from './endpoint.js';
+import type { ImageStep, PriceStep, PriceTier } from './price-rules.js';
 import { REVISION_MAX, RevisionChanged, type Revisioned, RevisionRequest } from './revisions.js';
 import type { UpstreamAuth } from './upstream-auth.js';
 import type { SecretSource } from './upstream-request.js';
@@ -39,6 +40,12 @@ export interface ModelPrices {
   requestPicoUsd?: string;
   /** Price of an image in a prompt, besides its tokens. Absent: 0. */
   imagePicoUsd?: string;
+  /** Other prices from a size of the prompt on. Absent: none. */
+  steps?: PriceStep[];
+  /** Prices by the tier that the upstream says it served. Absent: none. */
+  tiers?: PriceTier[];
+  /** Prices of larger images, without their number. Absent: none. */
+  imageSteps?: ImageStep[];
 }
 
 /** Prices of the accounts that name the plan. */

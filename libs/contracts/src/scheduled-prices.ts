@@ -1,8 +1,10 @@
 import { IsOptional, Matches } from 'class-validator';
 import { USD_EACH, USD_PER_MILLION } from '#money/price.js';
-import { Id, Instant, Nested, PRICE_PLAN_LENGTH_MAX, Text } from './billing/fields.js';
+import { Id, Instant, Nested, NestedList, PRICE_PLAN_LENGTH_MAX, Text } from './billing/fields.js';
 import { EmptyRequest, type ModelPrices } from './catalog.js';
 import { Endpoint } from './endpoint.js';
+import { ListImageStep, ListStep, ListTier } from './price-rules.js';
+import { PRICE_STEPS_MAX, PRICE_TIERS_MAX } from './rules/price-rules.js';
 
 /** Prices in USD per million tokens, such as `"0.15"`, and per request and image, with the names of the catalog file. */
 export class ListPrices {
@@ -17,6 +19,12 @@ export class ListPrices {
   @IsOptional() @Matches(USD_EACH) requestUsd?: string;
   /** USD per image of a prompt. Default: none. */
   @IsOptional() @Matches(USD_EACH) imageUsd?: string;
+  /** Other prices from a size of the prompt on, by ascending `above`. Default: none. */
+  @IsOptional() @NestedList(() => ListStep, PRICE_STEPS_MAX) steps?: ListStep[];
+  /** Prices by the tier that the upstream says it served. Default: none. */
+  @IsOptional() @NestedList(() => ListTier, PRICE_TIERS_MAX) tiers?: ListTier[];
+  /** Prices of larger images, by ascending `aboveBytes`. Default: none. */
+  @IsOptional() @NestedList(() => ListImageStep, PRICE_STEPS_MAX) imageSteps?: ListImageStep[];
 }
 
 export class PriceScheduleRequest {

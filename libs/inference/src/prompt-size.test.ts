@@ -25,7 +25,7 @@ test('images count in user turns and tool results, without their data', () => {
     { role: 'user', parts: [image, { type: 'text', text: 'what is it?' }] },
     { role: 'tool', results: [{ callId: 'a', parts: [{ type: 'text', text: 'seen' }, image, image] }] },
   ];
-  expect(size(turns)).toEqual({ ...NOTHING, textBytes: 15, images: 3 });
+  expect(size(turns)).toEqual({ ...NOTHING, textBytes: 15, images: 3, imageBytes: [7_500, 7_500, 7_500] });
 });
 
 test('tools count with their schemas, calls with name and arguments [hold-size]', () => {

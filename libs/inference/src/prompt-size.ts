@@ -18,6 +18,8 @@ export interface PromptSize {
   /** Bytes of the signatures of earlier reasoning, in the ids of calls. Only the upstream that made them gets them. */
   signatureBytes: number;
   images: number;
+  /** Bytes of each image. Absent: there is none. */
+  imageBytes?: number[];
 }
 
 export function measurePrompt({ turns, tools, output }: Pick<InferenceRequest, 'turns' | 'tools' | 'output'>): PromptSize {
@@ -65,6 +67,8 @@ function addParts(parts: readonly Part[], size: PromptSize): void {
         break;
       case 'image':
         size.images += 1;
+        size.imageBytes ??= [];
+        size.imageBytes.push(Buffer.byteLength(part.base64, 'base64'));
     }
   }
 }

@@ -1,15 +1,8 @@
+import { mapPrice, withoutFreeUnits } from './map-price.js';
 import type { Price } from './price.js';
 
 /** Pico-USD per token, request and image as integer strings, as they are sent. */
-export interface PriceText {
-  inputPicoUsd: string;
-  cachedInputPicoUsd: string;
-  cacheWritePicoUsd?: string;
-  cacheWrite1hPicoUsd?: string;
-  outputPicoUsd: string;
-  requestPicoUsd?: string;
-  imagePicoUsd?: string;
-}
+export type PriceText = Price<string>;
 
 export interface PlanPrices {
   /** Taken off each list price. */
@@ -18,32 +11,13 @@ export interface PlanPrices {
   models: readonly { id: string; price: PriceText }[];
 }
 
-export function parsePrice(price: PriceText & { images?: number }): Price {
-  const { inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd, cacheWrite1hPicoUsd, outputPicoUsd } = price;
-  const { requestPicoUsd, imagePicoUsd, images } = price;
-  return {
-    inputPicoUsd: BigInt(inputPicoUsd),
-    cachedInputPicoUsd: BigInt(cachedInputPicoUsd),
-    ...(cacheWritePicoUsd !== undefined && { cacheWritePicoUsd: BigInt(cacheWritePicoUsd) }),
-    ...(cacheWrite1hPicoUsd !== undefined && { cacheWrite1hPicoUsd: BigInt(cacheWrite1hPicoUsd) }),
-    outputPicoUsd: BigInt(outputPicoUsd),
-    ...(requestPicoUsd !== undefined && { requestPicoUsd: BigInt(requestPicoUsd) }),
-    ...(imagePicoUsd !== undefined && { imagePicoUsd: BigInt(imagePicoUsd) }),
-    ...(images !== undefined && { images }),
-  };
+/** Ignores the other fields of a pinned price. */
+export function parsePrice(price: PriceText): Price {
+  return mapPrice(price, { perToken: BigInt, each: BigInt });
 }
 
 export function renderPriceText(price: Price): PriceText {
-  const { inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd, cacheWrite1hPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd } = price;
-  return {
-    inputPicoUsd: `${inputPicoUsd}`,
-    cachedInputPicoUsd: `${cachedInputPicoUsd}`,
-    ...(cacheWritePicoUsd !== undefined && { cacheWritePicoUsd: `${cacheWritePicoUsd}` }),
-    ...(cacheWrite1hPicoUsd !== undefined && { cacheWrite1hPicoUsd: `${cacheWrite1hPicoUsd}` }),
-    outputPicoUsd: `${outputPicoUsd}`,
-    ...(requestPicoUsd !== undefined && { requestPicoUsd: `${requestPicoUsd}` }),
-    ...(imagePicoUsd !== undefined && { imagePicoUsd: `${imagePicoUsd}` }),
-  };
+  return mapPrice(price, { perToken: String, each: String });
 }
 
 /** Returns the function from a model and its list price to its price in the plan. */
@@ -70,17 +44,6 @@ export function parsePercent(text: string): bigint {
  * that becomes zero is none.
  */
 function share(price: Price, part: bigint): Price {
-  const { inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd, cacheWrite1hPicoUsd, outputPicoUsd, requestPicoUsd, imagePicoUsd } = price;
-  const rounded = (price: bigint): bigint => (price * part + ALL / 2n) / ALL;
-  const request = rounded(requestPicoUsd ?? 0n);
-  const image = rounded(imagePicoUsd ?? 0n);
-  return {
-    inputPicoUsd: rounded(inputPicoUsd),
-    cachedInputPicoUsd: rounded(cachedInputPicoUsd),
-    ...(cacheWritePicoUsd !== undefined && { cacheWritePicoUsd: rounded(cacheWritePicoUsd) }),
-    ...(cacheWrite1hPicoUsd !== undefined && { cacheWrite1hPicoUsd: rounded(cacheWrite1hPicoUsd) }),
-    outputPicoUsd: rounded(outputPicoUsd),
-    ...(request > 0n && { requestPicoUsd: request }),
-    ...(image > 0n && { imagePicoUsd: image }),
-  };
+  const rounded = (amount: bigint): bigint => (amount * part + ALL / 2n) / ALL;
+  return withoutFreeUnits(mapPrice(price, { perToken: rounded, each: rounded }));
 }

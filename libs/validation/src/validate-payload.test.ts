@@ -58,6 +58,7 @@ const VALUES: unknown[] = [
     'client-disconnected',
     'lease-expired',
     'reported',
+    'whole',
   ],
   ...[
     'counted',

@@ -139,11 +139,14 @@ async function take(step: Step, model: SerialModel): Promise<void> {
       return;
     }
     case 'meter': {
-      const { promptTokens, cachedTokens, outputTokens } = billableUsage(step.usage);
+      const { promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, outputTokens, tier } = billableUsage(step.usage);
       await ledger.sql.query(
         `UPDATE billing.hold SET meter_sequence = $2, meter_prompt_tokens = $3, meter_cached_tokens = $4, meter_output_tokens = $5,
-           lease_until = $6 WHERE id = $1`,
-        [step.holdId, step.sequence, promptTokens, cachedTokens, outputTokens, new Date(step.leaseUntil)],
+           lease_until = $6, meter_cache_write_tokens = $7, meter_cache_write_1h_tokens = $8, meter_tier = $9 WHERE id = $1`,
+        [
+          ...[step.holdId, step.sequence, promptTokens, cachedTokens, outputTokens, new Date(step.leaseUntil)],
+          ...[cacheWriteTokens ?? null, cacheWrite1hTokens ?? null, tier ?? null],
+        ],
       );
       Object.assign(model.holds.get(step.holdId) ?? {}, { meter: step.usage, leaseUntil: step.leaseUntil });
       return;

@@ -4,6 +4,7 @@ import { WINDOW_OF_VALUE } from '../budgets/read-budgets.js';
 import type { RateLimitState } from '../limits/rate-limit.js';
 import { assignmentsOf, type Change, type Columns, type Inputs, listNames, type RowsInput } from '../sql/statement.js';
 import type { AccountState, BatchRows, LateSettlement, OpenedHold, ProjectState, Settlement } from './batch.js';
+import { pickRules } from './price-rules.js';
 
 /** Rows of a batch, and its time. */
 export interface WrittenBatch {
@@ -35,6 +36,7 @@ const KEPT_RARELY: Columns<OpenedHold> = {
   images: ['int4', ({ reserve: { price } }) => (price.imagePicoUsd === undefined ? null : (price.images ?? 0))],
   cache_write_price: ['int8', ({ reserve }) => reserve.price.cacheWritePicoUsd],
   cache_write_1h_price: ['int8', ({ reserve }) => reserve.price.cacheWrite1hPicoUsd],
+  price_rules: ['jsonb', ({ reserve }) => pickRules(reserve.price)],
 };
 
 const OPENED: Columns<OpenedHold> = {
@@ -78,10 +80,12 @@ const SETTLED: Columns<Settlement> = {
   ...USAGE,
 };
 
-/** The upstream has written to a cache. Null: it has not. */
-const SETTLED_RARELY: Columns<Pick<Settlement, 'usage'>> = {
+/** The upstream has written to a cache, or the price has steps or tiers. Null: it has not. */
+const SETTLED_RARELY: Columns<Pick<Settlement, 'usage' | 'step'>> = {
   cache_write_tokens: ['int4', ({ usage }) => usage.cacheWriteTokens || null],
   cache_write_1h_tokens: ['int4', ({ usage }) => usage.cacheWrite1hTokens || null],
+  tier: ['text', ({ usage }) => usage.tier],
+  price_step: ['int4', ({ step }) => step],
 };
 
 export const SETTLED_LATE: Columns<LateSettlement> = {

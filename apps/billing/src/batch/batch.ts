@@ -122,6 +122,8 @@ export interface Settlement {
   over: bigint;
   charge: Charge;
   usage: TokenUsage;
+  /** `above` of the last step of the price that the prompt reached. Absent: none. */
+  step?: number;
   /** False: the settle had no usage, and nothing is billed. */
   metered: boolean;
 }
@@ -135,6 +137,8 @@ export interface LateSettlement {
   over: bigint;
   charge: LateCharge;
   usage: TokenUsage;
+  /** As in `Settlement`. */
+  step?: number;
   metered: boolean;
 }
 

@@ -75,6 +75,7 @@ interface PendingLateSettlement {
   account: AccountState;
   usage: TokenUsage;
   over: bigint;
+  step?: number;
   due: bigint;
   /** Set when `due` is negative: the money is already back. */
   returned?: LateCharge;
@@ -119,8 +120,8 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
 
 function chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }: EndedHold): void {
   const reported = settle.reason === 'lease-expired' ? hold.meter : settle.usage;
-  const usage = reported ? billableUsage(reported) : NO_USAGE;
-  const { cost, over } = costWithin(hold, usage);
+  const usage = reported ? billableUsage(reported, hold.price) : NO_USAGE;
+  const { cost, over, step } = costWithin(hold, usage);
   draft.settlements.set(hold.holdId, cost);
   if (hold.tokens !== undefined) {
     correctTokens(findLimits(draft.limits, hold), hold.model ?? '', hold.createdAt, sumTokens(usage) - hold.tokens);
@@ -137,6 +138,7 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }
     over,
     charge: charge(account.funds, parts, cost),
     usage,
+    ...(step !== undefined && { step }),
     metered: reported !== undefined,
   });
 }
@@ -149,19 +151,21 @@ function takeReaped(draft: BatchDraft, settle: Settle, account: AccountState): P
   const reaped = draft.reaped.get(settle.holdId);
   if (reaped?.accountId !== account.accountId) return undefined;
   draft.reaped.delete(settle.holdId);
-  const usage = settle.usage ? billableUsage(settle.usage) : NO_USAGE;
-  const { cost, over } = costWithin(reaped, usage);
+  const usage = settle.usage ? billableUsage(settle.usage, reaped.price) : NO_USAGE;
+  const { cost, over, step } = costWithin(reaped, usage);
   const due = cost - reaped.billed;
-  return { settle, reaped, account, usage, over, due, ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };
+  const priced = { usage, over, due, ...(step !== undefined && { step }) };
+  return { settle, reaped, account, ...priced, ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };
 }
 
-function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, due, returned }: PendingLateSettlement): void {
+function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, step, due, returned }: PendingLateSettlement): void {
   const parts = returned ?? chargeLate(account.funds, due, leftForLate(draft, reaped));
   if (parts.planCost !== 0n || parts.topupCost !== 0n) draft.changed.add(account);
   const spent: Amounts = { usd: due - parts.writeoff, tokens: sumTokens(usage) - reaped.usedTokens };
   countInBudgets(draft, findHoldBudgets(draft.budgets, reaped), account, { spent });
   draft.settlements.set(settle.holdId, reaped.billed + due - parts.writeoff);
-  draft.rows.late.push({ settle, hold: reaped, due, over, charge: parts, usage, metered: settle.usage !== undefined });
+  const priced = { due, over, usage, ...(step !== undefined && { step }) };
+  draft.rows.late.push({ settle, hold: reaped, ...priced, charge: parts, metered: settle.usage !== undefined });
 }
 
 /**

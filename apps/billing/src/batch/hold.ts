@@ -1,7 +1,7 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
 import { ESTIMATED_SOURCES, type TokenUsage } from '#contracts/billing/holds.js';
 import { promptUsage } from '#inference/usage.js';
-import { computeCost, type Price } from '#money/price.js';
+import { type Price, priceUsage } from '#money/price.js';
 import type { Charge } from '../balance/funds.js';
 
 /**
@@ -61,10 +61,15 @@ export const NO_USAGE: Readonly<TokenUsage> = {
   ...ESTIMATED_SOURCES,
 };
 
-/** Returns a usage whose tokens of a cache are within the prompt and reasoning tokens within the output, whatever the upstream reported. */
-export function billableUsage(usage: TokenUsage): TokenUsage {
+/**
+ * Returns a usage whose tokens of a cache are within the prompt and reasoning tokens within the output, whatever the upstream reported. A
+ * tier counts only where the price has some; without a price it is kept.
+ */
+export function billableUsage(usage: TokenUsage, price?: Price): TokenUsage {
+  const { tier, ...prompt } = promptUsage(usage);
   return {
-    ...promptUsage(usage),
+    ...prompt,
+    ...(tier !== undefined && (price === undefined || price.tiers !== undefined) && { tier }),
     outputTokens: usage.outputTokens,
     reasoningTokens: Math.min(usage.reasoningTokens, usage.outputTokens),
     promptSource: usage.promptSource,
@@ -77,8 +82,15 @@ export function sumTokens({ promptTokens, outputTokens }: TokenUsage): number {
   return promptTokens + outputTokens;
 }
 
-/** Returns the cost of a usage, at most the hold. `over` is the rest, which no customer pays. */
-export function costWithin(hold: Pick<Hold, 'amount' | 'price'>, usage: TokenUsage): { cost: bigint; over: bigint } {
-  const actual = computeCost(usage, hold.price);
-  return actual > hold.amount ? { cost: hold.amount, over: actual - hold.amount } : { cost: actual, over: 0n };
+/** The cost of a usage, at most the hold. `over` is the rest, which no customer pays; `step` the step of the price that applied, if one did. */
+export interface CostWithin {
+  cost: bigint;
+  over: bigint;
+  step?: number;
+}
+
+export function costWithin(hold: Pick<Hold, 'amount' | 'price'>, usage: TokenUsage): CostWithin {
+  const { cost: actual, step } = priceUsage(usage, hold.price);
+  const within = actual > hold.amount ? { cost: hold.amount, over: actual - hold.amount } : { cost: actual, over: 0n };
+  return { ...within, ...(step !== undefined && { step }) };
 }

@@ -7,6 +7,7 @@ import { type FundsRow, toFunds } from '../balance/funds.js';
 import { selectRoot } from '../payer/key-roots.js';
 import type { AccountState, KeyState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
+import type { PriceRules } from './price-rules.js';
 
 export interface KeyRow {
   id: string;
@@ -46,8 +47,8 @@ export function toAccountState(row: AccountRow): AccountState {
 
 export const HOLD_COLUMNS = `id, account_id, project_id, key_id, (extract(epoch FROM created_at) * 1000)::float8 AS created_at, amount::text, amount_tokens,
         plan_part::text, grant_id, input_price::text, cached_input_price::text, output_price::text, request_price::text, image_price::text, images,
-        cache_write_price::text, cache_write_1h_price::text, attribution, meter_sequence, meter_prompt_tokens,
-        meter_cached_tokens, meter_cache_write_tokens, meter_cache_write_1h_tokens, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source, meter_output_source,
+        cache_write_price::text, cache_write_1h_price::text, price_rules, attribution, meter_sequence, meter_prompt_tokens,
+        meter_cached_tokens, meter_cache_write_tokens, meter_cache_write_1h_tokens, meter_tier, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source, meter_output_source,
         extract(epoch FROM lease_until)::float8 * 1000 AS lease_until, ${selectRoot('key_id')} AS root_key_id`;
 
 export interface HoldRow extends RarePriceRow {
@@ -72,6 +73,7 @@ export interface HoldRow extends RarePriceRow {
   /** Null: none, as the next one. */
   meter_cache_write_tokens: number | null;
   meter_cache_write_1h_tokens: number | null;
+  meter_tier: string | null;
   meter_output_tokens: number;
   meter_reasoning_tokens: number;
   meter_prompt_source: PromptSource | null;
@@ -106,6 +108,7 @@ function reading(row: HoldRow): Hold['meter'] {
     cachedTokens: row.meter_cached_tokens,
     ...(row.meter_cache_write_tokens !== null && { cacheWriteTokens: row.meter_cache_write_tokens }),
     ...(row.meter_cache_write_1h_tokens !== null && { cacheWrite1hTokens: row.meter_cache_write_1h_tokens }),
+    ...(row.meter_tier !== null && { tier: row.meter_tier }),
     outputTokens: row.meter_output_tokens,
     reasoningTokens: row.meter_reasoning_tokens,
     ...(promptSource !== null && outputSource !== null ? { promptSource, outputSource } : ESTIMATED_SOURCES),
@@ -116,7 +119,7 @@ export const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.write
         s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped, s.account_id, s.project_id, s.key_id,
         (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, s.held::text, s.plan_cost::text, s.live_grant_id,
         s.topup_cost::text, s.prompt_tokens::int8 + s.output_tokens AS used_tokens, s.input_price::text, s.cached_input_price::text, s.output_price::text,
-        s.request_price::text, s.image_price::text, s.images, s.cache_write_price::text, s.cache_write_1h_price::text, s.attribution, ${selectRoot('s.key_id')} AS root_key_id`;
+        s.request_price::text, s.image_price::text, s.images, s.cache_write_price::text, s.cache_write_1h_price::text, s.price_rules, s.attribution, ${selectRoot('s.key_id')} AS root_key_id`;
 
 export interface SettlementRow extends RarePriceRow {
   hold_id: string;
@@ -163,6 +166,7 @@ interface RarePriceRow {
   images: number | null;
   cache_write_price: string | null;
   cache_write_1h_price: string | null;
+  price_rules: PriceRules | null;
 }
 
 type PriceRow = RarePriceRow & Pick<SettlementRow, 'input_price' | 'cached_input_price' | 'output_price'>;
@@ -177,5 +181,6 @@ function toPrice(row: PriceRow): Price {
     ...(row.images !== null && { images: row.images }),
     ...(row.cache_write_price !== null && { cacheWritePicoUsd: row.cache_write_price }),
     ...(row.cache_write_1h_price !== null && { cacheWrite1hPicoUsd: row.cache_write_1h_price }),
+    ...row.price_rules,
   });
 }

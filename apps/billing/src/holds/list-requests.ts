@@ -150,6 +150,7 @@ function readingWindow(filters: Filters, from: Date, after: Position | undefined
         coalesce(l.prompt_tokens, s.prompt_tokens) AS "promptTokens", coalesce(l.cached_tokens, s.cached_tokens) AS "cachedTokens",
         CASE WHEN l.hold_id IS NULL THEN s.cache_write_tokens ELSE l.cache_write_tokens END AS "cacheWriteTokens",
         CASE WHEN l.hold_id IS NULL THEN s.cache_write_1h_tokens ELSE l.cache_write_1h_tokens END AS "cacheWrite1hTokens",
+        CASE WHEN l.hold_id IS NULL THEN s.tier ELSE l.tier END AS tier,
         coalesce(l.output_tokens, s.output_tokens) AS "outputTokens", coalesce(l.reasoning_tokens, s.reasoning_tokens) AS "reasoningTokens",
         CASE WHEN l.hold_id IS NULL THEN s.prompt_source ELSE l.prompt_source END AS "promptSource",
         CASE WHEN l.hold_id IS NULL THEN s.output_source ELSE l.output_source END AS "outputSource"
@@ -175,6 +176,7 @@ interface SettledRow extends Position {
   cachedTokens: number;
   cacheWriteTokens: number | null;
   cacheWrite1hTokens: number | null;
+  tier: string | null;
   outputTokens: number;
   reasoningTokens: number;
   promptSource: string | null;

@@ -27,6 +27,7 @@ const METER: Columns<Reading> = {
   ...TOKENS,
   cache_write_tokens: ['int4', ({ usage }) => usage.cacheWriteTokens],
   cache_write_1h_tokens: ['int4', ({ usage }) => usage.cacheWrite1hTokens],
+  tier: ['text', ({ usage }) => usage.tier],
   prompt_source: ['text', ({ usage }) => usage.promptSource],
   output_source: ['text', ({ usage }) => usage.outputSource],
 };

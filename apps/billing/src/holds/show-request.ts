@@ -4,6 +4,7 @@ import type { BilledRequest, CostParts, RequestCreditNote, RequestSettlement } f
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { ownTraceId } from '#tracing/trace-context.js';
+import type { PriceRules } from '../batch/price-rules.js';
 import { toUsage } from './usage-columns.js';
 
 /**
@@ -79,6 +80,7 @@ function requestFields(
       outputPicoUsd: String(row.outputPrice ?? 0),
       ...(row.requestPrice !== null && { requestPicoUsd: String(row.requestPrice) }),
       ...(row.imagePrice !== null && { imagePicoUsd: String(row.imagePrice) }),
+      ...(row.priceRules as PriceRules | null),
       ...(row.images !== null && row.images > 0 && { images: row.images }),
       ...(row.pricePlan !== null && { pricePlan: row.pricePlan }),
     },
@@ -96,7 +98,13 @@ function lateSettlement(row: Prisma.SettlementModel, late: LateRow): RequestSett
     costPicoUsd: String(row.cost + late.due - late.writeoff),
     paid: splitCost(row, late),
     writtenOffPicoUsd: String(late.writeoff),
-    reaped: { usage: toUsage(row), costPicoUsd: String(row.cost), paid: splitCost(row), settledAt: row.settledAt.toISOString() },
+    reaped: {
+      usage: toUsage(row),
+      ...appliedStep(row),
+      costPicoUsd: String(row.cost),
+      paid: splitCost(row),
+      settledAt: row.settledAt.toISOString(),
+    },
   };
 }
 
@@ -116,13 +124,18 @@ function splitCost(row: Prisma.SettlementModel, late?: LateRow): CostParts {
 
 function settlementFields(
   last: Prisma.SettlementModel | LateRow,
-): Pick<RequestSettlement, 'reason' | 'settledBy' | 'usage' | 'overPicoUsd' | 'settledAt'> {
+): Pick<RequestSettlement, 'reason' | 'settledBy' | 'usage' | 'step' | 'overPicoUsd' | 'settledAt'> {
   const reason = last.reason as SettleReason;
   return {
     reason,
     settledBy: reason === 'lease-expired' ? 'reaper' : (last.settledBy as Settler | null),
     usage: toUsage(last),
+    ...appliedStep(last),
     overPicoUsd: last.over.toFixed(0),
     settledAt: last.settledAt.toISOString(),
   };
+}
+
+function appliedStep({ priceStep }: Pick<LateRow, 'priceStep'>): Pick<RequestSettlement, 'step'> {
+  return priceStep === null ? {} : { step: priceStep };
 }

@@ -8,6 +8,7 @@ interface UsageColumns {
   /** Null: none, as the next one. */
   cacheWriteTokens: number | null;
   cacheWrite1hTokens: number | null;
+  tier: string | null;
   outputTokens: number;
   reasoningTokens: number;
   /** Null: the row carries no usage, as the next one. */
@@ -17,14 +18,15 @@ interface UsageColumns {
 
 /** Returns the usage of a row; `NO_USAGE` when it carries none. */
 export function toUsage(row: UsageColumns): TokenUsage {
-  const { promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, outputTokens, reasoningTokens, promptSource, outputSource } =
-    row;
+  const { promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, tier, outputTokens, reasoningTokens } = row;
+  const { promptSource, outputSource } = row;
   if (promptSource === null || outputSource === null) return NO_USAGE;
   return {
     promptTokens,
     cachedTokens,
     ...(cacheWriteTokens !== null && { cacheWriteTokens }),
     ...(cacheWrite1hTokens !== null && { cacheWrite1hTokens }),
+    ...(tier !== null && { tier }),
     outputTokens,
     reasoningTokens,
     ...({ promptSource, outputSource } as UsageSources),

@@ -57,6 +57,12 @@ const SOURCES: Record<MonthFileName, { journal?: Journal; table?: string; keys: 
     where: `(${hasCacheWrites} OR cache_write_price IS NOT NULL OR cache_write_1h_price IS NOT NULL)`,
   },
   'late-cache-writes': { journal: 'late_settlement', keys: ['settled_at', 'hold_id'], where: `(${hasCacheWrites})` },
+  'price-rules': { journal: 'settlement', keys: ['settled_at', 'hold_id'], where: 'price_rules IS NOT NULL' },
+  'late-price-rules': {
+    journal: 'late_settlement',
+    keys: ['settled_at', 'hold_id'],
+    where: '(tier IS NOT NULL OR price_step IS NOT NULL)',
+  },
   movements: { journal: 'movement', keys: ['created_at', 'id'] },
   statements: { table: 'month_account', keys: ['account_id'] },
   grants: { table: 'month_grant', keys: ['grant_id', 'account_id'] },
@@ -188,6 +194,7 @@ const LINES = Object.fromEntries(
 function render(name: string, column: MonthColumn): string {
   if (name === 'usage_source') return "''"; // no row of version 0.1.0 or later has one
   if (column === 'time') return `to_char(${name} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+  if (column === 'json') return `'"' || replace(${name}::text, '"', '""') || '"'`;
   if (column === 'text')
     return `CASE WHEN ${name} ~ '[",\\n\\r]' OR ${name} = '' THEN '"' || replace(${name}, '"', '""') || '"' ELSE ${name} END`;
   return `${name}::text`;

@@ -5,6 +5,7 @@ import { moment, selectRows } from '../journal/journal-rows.js';
 import { appliesToKey } from '../payer/key-roots.js';
 import { DIMENSIONS, MEASURES, USAGE_ENTRIES } from '../usage/usage-entries.js';
 import type { Scope } from './scope.js';
+import { usageCost } from './usage-cost.js';
 
 /** An invariant of the ledger, as the query that finds its violations: rows of `subject` and `account_id`. */
 export interface Invariant {
@@ -15,17 +16,6 @@ export interface Invariant {
   /** True when it reads rows before a checkpoint: a check that starts from one leaves it out. None is about money. */
   needsWholeMonth?: true;
   sql: (scope: Scope) => string;
-}
-
-/** Cost of the usage of a row at the price of the settlement `s`: a row without tokens is not billed. */
-function usageCost(row: 's' | 'l'): string {
-  const [written, written1h] = [`coalesce(${row}.cache_write_tokens, 0)`, `coalesce(${row}.cache_write_1h_tokens, 0)`];
-  return `(${row}.prompt_tokens - ${row}.cached_tokens - ${written} - ${written1h})::numeric * s.input_price
-        + ${row}.cached_tokens::numeric * s.cached_input_price + ${row}.output_tokens::numeric * s.output_price
-        + ${written}::numeric * coalesce(s.cache_write_price, s.input_price)
-        + ${written1h}::numeric * coalesce(s.cache_write_1h_price, s.cache_write_price, s.input_price)
-        + CASE WHEN ${row}.prompt_tokens > 0 OR ${row}.output_tokens > 0
-          THEN coalesce(s.request_price, 0) + coalesce(s.image_price::numeric * s.images, 0) ELSE 0 END`;
 }
 
 /** True for the rows `x` that a budget `b` counts, at any time. */

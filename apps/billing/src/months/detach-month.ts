@@ -23,7 +23,15 @@ export interface DetachOptions {
 }
 
 /** Files of closed months that a detached month has rows of. */
-const DETACHED_FILES = ['settlements', 'late-settlements', 'unit-prices', 'cache-writes', 'late-cache-writes'] as const;
+const DETACHED_FILES = [
+  'settlements',
+  'late-settlements',
+  'unit-prices',
+  'cache-writes',
+  'late-cache-writes',
+  'price-rules',
+  'late-price-rules',
+] as const;
 
 /**
  * Detaches the oldest month: takes its partitions out of the journals, and keeps their sums and digests. All is one transaction, which reads

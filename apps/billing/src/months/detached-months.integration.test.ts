@@ -408,9 +408,9 @@ describe('a detached month', () => {
   });
 
   test('is attached as an older version has left it: without the columns and checks of later ones, and with others', async () => {
-    const columns = ['cache_write_tokens', 'cache_write_1h_tokens'];
+    const columns = ['cache_write_tokens', 'cache_write_1h_tokens', 'tier', 'price_step'];
     for (const [part, more] of [
-      [PARTS[0], ['cache_write_price', 'cache_write_1h_price', ...columns]],
+      [PARTS[0], ['cache_write_price', 'cache_write_1h_price', 'price_rules', ...columns]],
       [PARTS[1], columns],
     ] as const) {
       await tamper(

@@ -65,6 +65,7 @@ const priceRow = (modelId: string, version: number, price: bigint) => ({
   outputPrice: price,
   cacheWritePrice: null,
   cacheWrite1hPrice: null,
+  rules: null,
   requestPrice: null,
   imagePrice: null,
 });

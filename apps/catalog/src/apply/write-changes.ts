@@ -1,6 +1,6 @@
 import { Prisma } from '#database/prisma-client.js';
 import type { Changes } from './plan-changes.js';
-import { toPriceColumns } from './price-columns.js';
+import { toPriceColumns, writtenColumns } from './price-columns.js';
 
 /** Client of a transaction. */
 export type Database = Prisma.TransactionClient;
@@ -26,7 +26,7 @@ export async function writeChanges(tx: Database, { upstreams, models, prices, ro
     await tx.catalogModel.upsert({ where: { id }, create: { id, ...row }, update: row });
   }
   await tx.modelPrice.createMany({
-    data: prices.map(({ modelId, version, ...price }) => ({ modelId, version, ...toPriceColumns(price) })),
+    data: prices.map(({ modelId, version, ...price }) => ({ modelId, version, ...writtenColumns(toPriceColumns(price)) })),
   });
   for (const { modelId, upstream: upstreamId, model: upstreamModel, capabilities, ...rest } of routes) {
     const row = { ...rest, capabilities: capabilities ? { ...capabilities } : Prisma.DbNull };
@@ -34,7 +34,7 @@ export async function writeChanges(tx: Database, { upstreams, models, prices, ro
     await tx.modelRoute.upsert({ where: { modelId_upstreamId_upstreamModel: key }, create: { ...key, ...row }, update: row });
   }
   for (const { id, models, ...rest } of pricePlans) {
-    const row = { ...rest, models: models.map(({ id, price }) => ({ id, price: { ...price } })) };
+    const row = { ...rest, models: models as object[] as Prisma.InputJsonArray };
     await tx.pricePlan.upsert({ where: { id }, create: { id, ...row }, update: row });
   }
 }

@@ -10,9 +10,11 @@ import {
   type UpstreamTimeouts,
   type UpstreamTls,
 } from '#contracts/catalog.js';
+import { PRICE_STEPS_MAX, PRICE_TIERS_MAX } from '#contracts/rules/price-rules.js';
 import { authFault } from '#contracts/upstream-auth.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { bodyFault, headersFault, pathFault, queryFault } from '#contracts/upstream-request.js';
+import { TIER, USUAL_TIERS } from '#inference/usage.js';
 import {
   BaseUrl,
   Fields,
@@ -130,6 +132,38 @@ export class UpstreamEntry {
   @Optional() @Fields() @ValidateNested() @Type(() => HealthCheckEntry) healthCheck?: HealthCheckEntry;
 }
 
+class PriceStepEntry {
+  @WholeNumber(1, TOKENS_MAX) above!: number;
+  @OneOf(['whole', 'excess']) reprices: 'whole' | 'excess' = 'whole';
+  @UsdPerMillionTokens() inputUsdPerMTok!: string;
+  @UsdPerMillionTokens() cachedInputUsdPerMTok!: string;
+  @Optional() @UsdPerMillionTokens() cacheWriteUsdPerMTok?: string;
+  @Optional() @UsdPerMillionTokens() cacheWrite1hUsdPerMTok?: string;
+  /** Default: as without the step. */
+  @Optional() @UsdPerMillionTokens() outputUsdPerMTok?: string;
+}
+
+class PriceTierEntry {
+  @Satisfies(tierFault) tier!: string;
+  @UsdPerMillionTokens() inputUsdPerMTok!: string;
+  @UsdPerMillionTokens() cachedInputUsdPerMTok!: string;
+  @Optional() @UsdPerMillionTokens() cacheWriteUsdPerMTok?: string;
+  @Optional() @UsdPerMillionTokens() cacheWrite1hUsdPerMTok?: string;
+  @UsdPerMillionTokens() outputUsdPerMTok!: string;
+  @Optional() @List(1, PRICE_STEPS_MAX) @ValidateNested({ each: true }) @Type(() => PriceStepEntry) steps?: PriceStepEntry[];
+}
+
+class ImageStepEntry {
+  @WholeNumber(1, TOKENS_MAX) aboveBytes!: number;
+  @UsdEach() imageUsd!: string;
+}
+
+/** Names the rule of a tier: the usual prices have no name. */
+function tierFault(tier: unknown): string | undefined {
+  if (typeof tier !== 'string' || !TIER.test(tier)) return 'must be the name of a tier as the upstream reports it, such as flex';
+  return USUAL_TIERS.includes(tier) ? 'is the usual tier: its prices stand outside of tiers' : undefined;
+}
+
 export class PriceEntry {
   @UsdPerMillionTokens() inputUsdPerMTok!: string;
   @UsdPerMillionTokens() cachedInputUsdPerMTok!: string;
@@ -142,6 +176,10 @@ export class PriceEntry {
   @Optional() @UsdEach() requestUsd?: string;
   /** Default: an image costs its tokens. */
   @Optional() @UsdEach() imageUsd?: string;
+  @Optional() @List(1, PRICE_STEPS_MAX) @ValidateNested({ each: true }) @Type(() => PriceStepEntry) steps?: PriceStepEntry[];
+  @Optional() @List(1, PRICE_TIERS_MAX) @ValidateNested({ each: true }) @Type(() => PriceTierEntry) tiers?: PriceTierEntry[];
+  /** Default: all images cost `imageUsd`. */
+  @Optional() @List(1, PRICE_STEPS_MAX) @ValidateNested({ each: true }) @Type(() => ImageStepEntry) imageSteps?: ImageStepEntry[];
 }
 
 class RouteEntry {

@@ -1,8 +1,9 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import { DIALECTS } from '#contracts/dialects.js';
+import { findPriceFaults } from '#contracts/rules/price-rules.js';
 import { authFault } from '#contracts/upstream-auth.js';
 import { pathFault, renderPath } from '#contracts/upstream-request.js';
-import type { CatalogFileEntry, ModelEntry, PricePlanEntry, UpstreamEntry } from './catalog-file.schema.js';
+import type { CatalogFileEntry, ModelEntry, PriceEntry, PricePlanEntry, UpstreamEntry } from './catalog-file.schema.js';
 import type { Path } from './locate.js';
 
 export interface FieldProblem {
@@ -49,6 +50,7 @@ export function checkConsistency(file: CatalogFileEntry, privateUpstreams?: Priv
     ...upstreams.flatMap(({ kind, capabilities }, index) => caches(kind, capabilities, ['upstreams', index])),
     ...upstreams.flatMap((upstream, index) => privateNetwork(upstream, ['upstreams', index], privateUpstreams)),
     ...models.flatMap((model, index) => [...limits(model, ['models', index]), ...routes(model, ['models', index], byId)]),
+    ...models.flatMap(({ price }, index) => prices(price, ['models', index])),
     ...plans.flatMap((plan, index) => planModels(plan, ['pricePlans', index], modelIds)),
   ];
 }
@@ -122,6 +124,10 @@ function limits(model: ModelEntry, path: Path): FieldProblem[] {
   return problems;
 }
 
+function prices(price: PriceEntry | undefined, path: Path): FieldProblem[] {
+  return findPriceFaults(price ?? {}).map((fault) => ({ path: [...path, 'price', ...fault.path], problem: fault.problem }));
+}
+
 function routes(model: ModelEntry, path: Path, upstreams: ReadonlyMap<string, UpstreamEntry>): FieldProblem[] {
   const first = new Map<string, number>();
   return toList(model.routes).flatMap((route, index) => {
@@ -152,7 +158,8 @@ function planModels({ models }: PricePlanEntry, path: Path, modelIds: ReadonlySe
       ? []
       : [{ path: [...path, 'models', index, 'id'], problem: `${JSON.stringify(id)} is not the id of a model` }],
   );
-  return [...repeated(entries, [...path, 'models']), ...unknown];
+  const priced = entries.flatMap(({ price }, index) => prices(price, [...path, 'models', index]));
+  return [...repeated(entries, [...path, 'models']), ...unknown, ...priced];
 }
 
 /** Returns the entries, undefined for those that are no mapping; empty when the value is no list. */

@@ -92,6 +92,48 @@ test('a price may have one of a request and of an image; zero is none', () => {
   );
 });
 
+const withPrice = (rules: string) => SMALLEST.replace('outputUsdPerMTok: "0.60"', `outputUsdPerMTok: "0.60", ${rules}`);
+
+test('a price may have steps, tiers and image classes', () => {
+  const prices = 'inputUsdPerMTok: "0.30", cachedInputUsdPerMTok: "0.03"';
+  const rules = `imageUsd: "0.001", imageSteps: [{ aboveBytes: 1000000, imageUsd: "0.004" }],
+      steps: [{ above: 200000, ${prices}, outputUsdPerMTok: "0.90" }, { above: 400000, reprices: excess, ${prices}, cacheWriteUsdPerMTok: "0" }],
+      tiers: [{ tier: flex, ${prices}, outputUsdPerMTok: "0.30", steps: [{ above: 1, ${prices} }] }]`;
+  const parsed = { inputPicoUsd: 300_000n, cachedInputPicoUsd: 30_000n };
+  expect(parseCatalogFile(withPrice(rules), 'c.yaml', noVariables).models[0]?.price).toEqual({
+    ...{ inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n, imagePicoUsd: 1_000_000_000n },
+    imageSteps: [{ aboveBytes: 1_000_000, imagePicoUsd: 4_000_000_000n }],
+    steps: [
+      { above: 200_000, reprices: 'whole', ...parsed, outputPicoUsd: 900_000n },
+      { above: 400_000, reprices: 'excess', ...parsed, cacheWritePicoUsd: 0n },
+    ],
+    tiers: [{ tier: 'flex', ...parsed, outputPicoUsd: 300_000n, steps: [{ above: 1, reprices: 'whole', ...parsed }] }],
+  });
+});
+
+const STEP = 'inputUsdPerMTok: "1", cachedInputUsdPerMTok: "1"';
+
+test.each([
+  [`steps: [{ above: 2, ${STEP} }, { above: 2, ${STEP} }]`, 'steps[1].above: must be above that of the step before'],
+  [`steps: [{ above: 0, ${STEP} }]`, 'steps[0].above: must be a whole number from 1 to 2147483647'],
+  [`steps: [{ above: 2, reprices: some, ${STEP} }]`, 'steps[0].reprices: must be whole or excess'],
+  [
+    `steps: [{ above: 2, reprices: excess, ${STEP}, outputUsdPerMTok: "1" }]`,
+    'steps[0].outputUsdPerMTok: is for a step that reprices the whole request: no output is beyond a prompt',
+  ],
+  [`tiers: [{ tier: standard, ${STEP}, outputUsdPerMTok: "1" }]`, 'tiers[0].tier: is the usual tier: its prices stand outside of tiers'],
+  [
+    `tiers: [{ tier: a, ${STEP}, outputUsdPerMTok: "1" }, { tier: a, ${STEP}, outputUsdPerMTok: "1" }]`,
+    'tiers[1].tier: "a" has prices already',
+  ],
+  [
+    'imageSteps: [{ aboveBytes: 9, imageUsd: "1" }, { aboveBytes: 8, imageUsd: "1" }]',
+    'imageSteps[1].aboveBytes: must be above that of the step before',
+  ],
+])('a price with %s is refused', (rules, fault) => {
+  expect(() => parseCatalogFile(withPrice(rules), 'c.yaml', noVariables)).toThrow(`models[0].price.${fault}`);
+});
+
 test('given fields are taken unchanged', () => {
   const { upstreams, models } = parseCatalogFile(
     `

@@ -1,3 +1,5 @@
+import { type ListPrices, parseListPrices } from '#money/list-prices.js';
+import { readYaml } from './read-yaml.js';
 import { setPrice } from './set-price.js';
 
 const PRICE = { inputPicoUsd: 250_000n, cachedInputPicoUsd: 0n, outputPicoUsd: 12_000_000n };
@@ -26,6 +28,23 @@ models:
       .replace('      outputUsdPerMTok: "0.60"', '      outputUsdPerMTok: "12.00"')
       .replace('      cachedInputUsdPerMTok: "0.015"', '      cachedInputUsdPerMTok: "0.00"'),
   );
+});
+
+test('the steps and tiers of a price are replaced with it', () => {
+  const text = `models:
+  - id: a
+    price:
+      inputUsdPerMTok: "1"
+      cachedInputUsdPerMTok: "1"
+      outputUsdPerMTok: "1" # a comment
+      steps:
+        - { above: 9, inputUsdPerMTok: "2", cachedInputUsdPerMTok: "2" }
+`;
+  const price = { ...PRICE, steps: [{ above: 8, reprices: 'excess' as const, inputPicoUsd: 3_000_000n, cachedInputPicoUsd: 0n }] };
+  const edited = setPrice(text, 'a', price);
+  expect(edited).toContain('outputUsdPerMTok: "12.00" # a comment');
+  const { plain } = readYaml(edited, 'catalog') as { plain: { models: { price: ListPrices }[] } };
+  expect(plain.models.map((model) => parseListPrices(model.price))).toEqual([price]);
 });
 
 test('a text that does not name the model is kept', () => {

@@ -20,7 +20,7 @@ export function setPrice(text: string, modelId: string, price: Price): string {
   return contentEquals(edited, wanted) ? edited : stringify(wanted, { aliasDuplicateObjects: false, lineWidth: 0 });
 }
 
-type Fields = Record<string, string>;
+type Fields = Record<string, unknown>;
 
 /** Replaces the values of the model's price in the text, or all of it where it has other fields or is an alias. */
 function replaceValues(text: string, document: Document.Parsed, index: number, fields: Fields): string {

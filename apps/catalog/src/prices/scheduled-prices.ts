@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '#contracts/audit.js';
+import { findPriceFaults } from '#contracts/rules/price-rules.js';
 import { type PriceScheduleRequest, SCHEDULED_PRICES_MAX, type ScheduledPrice } from '#contracts/scheduled-prices.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { audited } from '#database/audit-journal.js';
@@ -9,7 +10,7 @@ import { parseListPrices } from '#money/list-prices.js';
 import { renderPriceText } from '#money/price-plan.js';
 import type { Logger } from '#observability/logger.js';
 import { lockState } from '../apply/lock-state.js';
-import { toPrice, toPriceColumns } from '../apply/price-columns.js';
+import { toPrice, toPriceColumns, writtenColumns } from '../apply/price-columns.js';
 import { WAITING } from '../apply/waiting.js';
 import type { Database } from '../apply/write-changes.js';
 
@@ -21,14 +22,15 @@ export class ScheduledPrices {
   ) {}
 
   /** @throws {ServiceError} `invalid_request`, `not_found`, `conflict`. */
-  schedule(request: PriceScheduleRequest, caller: Caller): Promise<ScheduledPrice> {
+  async schedule(request: PriceScheduleRequest, caller: Caller): Promise<ScheduledPrice> {
+    checkRules(request.price);
     const row = toRow(request);
     return audited(this.prisma, 'catalog', { caller, logger: this.logger }, async (tx) => {
       await lockState(tx);
       const existing = await tx.scheduledPrice.findUnique({ where: { id: row.id } });
       if (existing) return { result: sameOrConflict(existing, row), change: null };
       await check(tx, row);
-      const result = render(await tx.scheduledPrice.create({ data: row }));
+      const result = render(await tx.scheduledPrice.create({ data: { ...row, ...writtenColumns(row) } }));
       return { result, change: { ...describeChange('price.schedule', row.id), before: null, after: { ...result } } };
     });
   }
@@ -79,6 +81,11 @@ function sameOrConflict(existing: Row, row: NewRow): ScheduledPrice {
   const { createdAt, revision, cancelledAt, ...scheduled } = existing;
   if (isDeepStrictEqual(scheduled, row)) return render(existing);
   throw new ServiceError('conflict', 'Another price was scheduled with this id.', 'scheduledPriceId');
+}
+
+function checkRules(price: PriceScheduleRequest['price']): void {
+  const [fault] = findPriceFaults(price);
+  if (fault) throw new ServiceError('invalid_request', `price.${fault.path.join('.')} ${fault.problem}`, 'price');
 }
 
 async function check(tx: Database, { modelId, effectiveAt }: NewRow): Promise<void> {

@@ -75,6 +75,25 @@ test('tokens written to a cache, at prices of their own', () => {
   ]);
 });
 
+test('the step and the tier that applied', () => {
+  const step = { above: 5, reprices: 'excess' as const, inputPicoUsd: '200000', cachedInputPicoUsd: '20000' };
+  const tier = { tier: 'flex', inputPicoUsd: '100000', cachedInputPicoUsd: '10000', outputPicoUsd: '300000', steps: [step] };
+  const price = { ...REQUEST.price, tiers: [tier] };
+  const usage = { ...BROKEN, cachedTokens: 1, tier: 'flex' };
+  const lines = renderRequest({ ...REQUEST, price, settlement: { ...SETTLED, usage, step: 5, costPicoUsd: '7410000' } }).split('\n');
+  expect(lines.filter((line) => /^(price|cost|tier|step)/.test(line)).map((line) => line.replace(/ {2,}/, ': '))).toEqual([
+    'price per million: $0.15 prompt, $0.015 cached prompt, $0.60 output, tier flex: $0.10 prompt, $0.01 cached prompt, $0.30 output, ' +
+      'tier flex above 5 prompt tokens, for the tokens after them: $0.20 prompt, $0.02 cached prompt (version 2)',
+    'cost: 4 × $0.10 + 5 × $0.20 above 5 + 1 × $0.01 + 20 × $0.30 per million tokens = $0.00000741 (7410000 pico)',
+    'tier: flex, as the upstream reported',
+    'step: above 5 tokens of prompt',
+  ]);
+  const other = { ...SETTLED, usage: { ...usage, tier: 'scale' } };
+  expect(renderRequest({ ...REQUEST, price, settlement: other })).toMatch(
+    /^tier +scale, as the upstream reported; the price does not name it$/m,
+  );
+});
+
 test('a running request', () => {
   expect(renderRequest(REQUEST).split('\n').slice(7)).toEqual([
     `reserved           ${AT}`,

@@ -9,7 +9,7 @@ import {
   requestList,
   requestShow,
 } from '#contracts/billing/requests.js';
-import { cacheWritePrices, computeCost } from '#money/price.js';
+import { priceUsage, type Term } from '#money/price.js';
 import { parsePrice } from '#money/price-plan.js';
 import { CliConfig } from '../cli.config.js';
 import { command } from '../command.js';
@@ -115,6 +115,7 @@ function settlementFields(request: BilledRequest, settlement: RequestSettlement)
       ? 'not billed'
       : `${tokens(usage.outputTokens)}, of which ${usage.reasoningTokens} reasoning: ${OUTPUT_ORIGIN[usage.outputSource]}`,
     cost: isEmpty(usage) ? `${renderMoney(settlement.costPicoUsd)}: ${FREE_BECAUSE[reason]}` : costAsSum(request, settlement),
+    ...(!isEmpty(usage) && appliedPrices(request, settlement)),
     ...(isPaidByPlan(settlement.paid) && { paid: renderPaid(settlement.paid) }),
     ended: REASONS[reason],
     settled: `${settlement.settledAt}${reaped ? ', late,' : ''} by ${SETTLED_BY[settlement.settledBy ?? 'unknown']}`,
@@ -139,26 +140,36 @@ function costAsSum(
   { price, heldPicoUsd }: BilledRequest,
   { usage, costPicoUsd, overPicoUsd, writtenOffPicoUsd }: RequestSettlement,
 ): string {
-  const { promptTokens, cachedTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0 } = usage;
-  const [write, write1h] = cacheWritePrices(price);
-  const terms: [count: number, perToken: string][] = [
-    [promptTokens - cachedTokens - cacheWriteTokens - cacheWrite1hTokens, price.inputPicoUsd],
-    [cachedTokens, price.cachedInputPicoUsd],
-    [cacheWriteTokens, write],
-    [cacheWrite1hTokens, write1h],
-    [usage.outputTokens, price.outputPicoUsd],
-  ];
-  const counted = terms.filter(([count]) => count > 0);
-  const sum = computeCost(usage, parsePrice(price));
-  const products = counted.map(([count, perToken]) => `${count} × ${renderPerMillion(perToken)}`);
-  const { requestPicoUsd, imagePicoUsd, images } = price;
-  const besides =
-    (requestPicoUsd === undefined ? '' : ` + ${renderDollars(requestPicoUsd)} a request`) +
-    (imagePicoUsd === undefined || images === undefined ? '' : ` + ${images} × ${renderDollars(imagePicoUsd)} an image`);
-  const parts = [`${products.join(' + ')} per million tokens${besides} = ${renderDollars(String(sum))}`];
+  const { cost, terms } = priceUsage(usage, parsePrice(price));
+  const inOrder = TERM_ORDER.flatMap((of) => terms.filter((term) => term.of === of));
+  const products = inOrder.flatMap(({ of, count, price: each, above }) => {
+    if (of === 'requestPicoUsd' || of === 'imagePicoUsd') return [];
+    return [`${count} × ${renderPerMillion(String(each))}${above === undefined ? '' : ` above ${above}`}`];
+  });
+  const besides = inOrder.flatMap(({ of, count, price: each }) => {
+    if (of === 'requestPicoUsd') return [` + ${renderDollars(String(each))} a request`];
+    return of === 'imagePicoUsd' ? [` + ${count} × ${renderDollars(String(each))} an image`] : [];
+  });
+  const parts = [`${products.join(' + ')} per million tokens${besides.join('')} = ${renderDollars(String(cost))}`];
   if (overPicoUsd !== '0') parts.push(`less ${renderDollars(overPicoUsd)} beyond the held ${renderDollars(heldPicoUsd)}`);
   if (writtenOffPicoUsd !== '0') parts.push(`less ${renderDollars(writtenOffPicoUsd)} written off, because the account had no money left`);
   return parts.length === 1 ? `${parts[0]} (${costPicoUsd} pico)` : `${parts.join(', ')} = ${renderMoney(costPicoUsd)}`;
+}
+
+const TERM_ORDER: readonly Term['of'][] = [
+  ...(['inputPicoUsd', 'cachedInputPicoUsd', 'cacheWritePicoUsd', 'cacheWrite1hPicoUsd'] as const),
+  ...(['outputPicoUsd', 'requestPicoUsd', 'imagePicoUsd'] as const),
+];
+
+/** Says which prices applied, of those that a price has for larger prompts and for tiers. */
+function appliedPrices({ price }: BilledRequest, { usage, step }: RequestSettlement): Record<string, string> {
+  const { tiers } = price;
+  const { tier } = usage;
+  const hasPrices = tiers?.some((prices) => prices.tier === tier);
+  return {
+    ...(tiers && tier !== undefined && { tier: `${tier}, as the upstream reported${hasPrices ? '' : '; the price does not name it'}` }),
+    ...(step !== undefined && { step: `above ${step} tokens of prompt` }),
+  };
 }
 
 function isPaidByPlan({ planPicoUsd, endedPlanPicoUsd }: CostParts): boolean {

@@ -18,6 +18,7 @@ const INT64 = { type: 'INT64' };
 const FORMS: Record<MonthColumn, Form> = {
   id: { type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } }, parse: (text) => text },
   text: { type: { type: 'BYTE_ARRAY', converted_type: 'UTF8' }, parse: (text) => text },
+  json: { type: { type: 'BYTE_ARRAY', converted_type: 'JSON' }, parse: (text) => text },
   time: {
     type: { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' } },
     parse: (text) => BigInt(Date.parse(`${text.slice(0, 19)}Z`)) * 1_000n + BigInt(text.slice(20, 26)),

@@ -14,6 +14,7 @@ import type {
 } from '../http/endpoints/render-own-key.js';
 import { count, described, flag, type JsonSchema, list, orNull, replyObject, text, word } from '../protocols/json-schema/json-schema.js';
 import { PICO_USD } from './account-schemas.js';
+import { price } from './price-schemas.js';
 
 /** Schemas of the replies about a key. The compiler checks that they have the fields that are rendered and no others. */
 type Fields<Render extends (...given: never[]) => object> = Record<keyof ReturnType<Render>, JsonSchema>;
@@ -137,27 +138,15 @@ const request: Fields<typeof renderRequest> = {
   ...attribution,
   reserved_at: described(text, 'When its hold was opened.'),
   held_pico_usd: described(PICO_USD, 'The most that it could cost.'),
-  price: described(
-    replyObject({
-      version: count,
-      price_plan: described(orNull(text), 'Price plan that it comes from. Null: the list price.'),
-      input_pico_usd: PICO_USD,
-      cached_input_pico_usd: PICO_USD,
-      cache_write_pico_usd: described(PICO_USD, 'Of a prompt token that the upstream writes to its cache for 5 minutes.'),
-      cache_write_1h_pico_usd: described(PICO_USD, 'As `cache_write_pico_usd`, for an hour.'),
-      output_pico_usd: PICO_USD,
-      request_pico_usd: PICO_USD,
-      image_pico_usd: PICO_USD,
-      images: described(count, 'Images of the prompt, if they have a price.'),
-    }),
-    'Prices of a token, of the request and of an image when the hold was opened.',
-  ),
+  price: described(replyObject(price), 'Prices of a token, of the request and of an image when the hold was opened.'),
   settlement: described(
     orNull(
       replyObject({
         settled_at: text,
         ending: described(text, 'How it ended.'),
         usage: replyObject(tokens),
+        tier: described(orNull(text), 'Tier that the upstream says it served. Null: its usual one, or the price has no tiers.'),
+        step: described(orNull(count), '`above` of the last step of the price that the prompt reached. Null: none.'),
         cost_pico_usd: PICO_USD,
       }),
     ),

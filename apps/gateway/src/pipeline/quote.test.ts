@@ -51,7 +51,6 @@ test('the hold is one token a byte of the prompt, and the output cap [hold-size]
     price: TINY.price,
     pinnedPrice: TINY.pinnedPrice,
     amount: 12n * inputPicoUsd + outputPicoUsd,
-    promptAmount: 12n * inputPicoUsd,
     promptTokensMax: 12,
     promptTokensEstimate: 3,
     outputTokensMax: 1,
@@ -86,7 +85,6 @@ test('the hold has the price of the request and of each image, and pins how many
   expect(quoteRequest(model, withImages)).toMatchObject({
     price: { ...model.price, images: 2 },
     pinnedPrice: { ...model.pinnedPrice, images: 2 },
-    promptAmount,
     amount: promptAmount + outputPicoUsd,
   });
   expect(quoteRequest(model, prompt('Twelve bytes', 1))).toMatchObject({
@@ -94,6 +92,42 @@ test('the hold has the price of the request and of each image, and pins how many
     pinnedPrice: model.pinnedPrice,
     amount: 12n * inputPicoUsd + 7_000n + outputPicoUsd,
   });
+});
+
+test('the hold pins how many images each class has, by the bytes of an image', () => {
+  const imageSteps = [
+    { aboveBytes: 3, imagePicoUsd: 5n },
+    { aboveBytes: 6, imagePicoUsd: 9n },
+  ];
+  const pinnedSteps = imageSteps.map(({ aboveBytes, imagePicoUsd }) => ({ aboveBytes, imagePicoUsd: String(imagePicoUsd) }));
+  const model: Model = {
+    ...TINY,
+    input: ['text', 'image'],
+    tokensPerImageMax: 1,
+    price: { ...TINY.price, imagePicoUsd: 2n, imageSteps },
+    pinnedPrice: { ...TINY.pinnedPrice, imagePicoUsd: '2', imageSteps: pinnedSteps },
+  };
+  // 3, 4, 6 and 7 bytes.
+  const parts = ['AAAA', 'AAAAAA==', 'AAAAAAAA', 'AAAAAAAAAA=='].map((base64) => ({ ...IMAGE, base64 }));
+  const { inputPicoUsd, outputPicoUsd } = TINY.price;
+  expect(quoteRequest(model, { ...prompt('', 1), turns: [{ role: 'user', parts }] })).toMatchObject({
+    pinnedPrice: {
+      ...model.pinnedPrice,
+      images: 1,
+      imageSteps: [
+        { ...pinnedSteps[0], images: 2 },
+        { ...pinnedSteps[1], images: 1 },
+      ],
+    },
+    amount: 4n * inputPicoUsd + 2n + 2n * 5n + 9n + outputPicoUsd,
+  });
+});
+
+test('the hold is of the dearest step that the bytes of the prompt can reach [hold-size]', () => {
+  const price = { ...TINY.price, steps: [{ above: 11, reprices: 'whole' as const, inputPicoUsd: 70_000n, cachedInputPicoUsd: 5_000n }] };
+  const { inputPicoUsd, outputPicoUsd } = price;
+  const held = (text: string) => quoteRequest({ ...TINY, price }, prompt(text, 1)).amount;
+  expect([held('Eleven byte'), held('Twelve bytes')]).toEqual([11n * inputPicoUsd + outputPicoUsd, 12n * 70_000n + outputPicoUsd]);
 });
 
 const SCHEMA: OutputFormat = { kind: 'json-schema', name: 'x', schema: { type: 'null' } };
@@ -104,5 +138,6 @@ test.each<[string, Partial<InferenceRequest>, number]>([
   ['earlier reasoning', { turns: [{ role: 'assistant', parts: [{ type: 'reasoning', text: 'Hm. Hm.' }] }] }, 7],
 ])('the hold covers %s [hold-size]', (_name, over, promptTokens) => {
   const model: Model = { ...TINY, input: ['text', 'image'], reasoningEcho: true };
-  expect(quoteRequest(model, { ...prompt('', 1), ...over }).promptAmount).toBe(BigInt(promptTokens) * TINY.price.inputPicoUsd);
+  const { inputPicoUsd, outputPicoUsd } = TINY.price;
+  expect(quoteRequest(model, { ...prompt('', 1), ...over }).amount).toBe(BigInt(promptTokens) * inputPicoUsd + outputPicoUsd);
 });

@@ -4,7 +4,7 @@ import { GatewayError } from '#inference/errors.js';
 import { estimateBilledPromptTokens, estimatePromptTokens, leastPromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt, type PromptSize, promptBytesMax } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
-import { type PicoUsd, picoUsd } from '#money/pico-usd.js';
+import type { PicoUsd } from '#money/pico-usd.js';
 import { HOLD_MAX, holdFor, type Price } from '#money/price.js';
 import type { Model } from '../clients/catalog.js';
 import { EncodedRequest } from '../encoded-request.js';
@@ -16,8 +16,6 @@ export interface Quote {
   pinnedPrice: PinnedPrice;
   /** The highest possible cost: `promptTokensMax` and the whole output cap. */
   amount: PicoUsd;
-  /** The part of `amount` that covers the prompt, and the price of a request with its images. */
-  promptAmount: PicoUsd;
   /** One token for each byte of the prompt's text and of what is added to it, and the most that the model counts for each image. */
   promptTokensMax: number;
   /** Estimate to bill for a prompt that the upstream does not count. */
@@ -39,22 +37,33 @@ export function quoteRequest(model: Model, request: InferenceRequest | EncodedRe
   // The proxy adds the lines by this estimate.
   const lineBytes = promptTokensEstimate < CACHED_PROMPT_TOKENS_MIN ? 0 : ACCOUNT_LINES_BYTES;
   const promptTokensMax = promptBytesMax(size, model.reasoningEcho) + lineBytes + size.images * model.tokensPerImageMax;
-  // Computed apart from the output, because the error for an insufficient balance names the output limit that would fit.
   const prices = pricesFor(model, size);
-  const promptAmount = holdFor({ promptTokensMax, outputTokensMax: 0 }, prices.price);
-  const amount = picoUsd(promptAmount + BigInt(outputTokensMax) * model.price.outputPicoUsd);
+  const amount = holdFor({ promptTokensMax, outputTokensMax }, prices.price);
   if (amount > HOLD_MAX) {
     throw new GatewayError(
       'invalid_request',
       'The request could cost more than $1,000,000, the limit of one request. Lower the output limit.',
     );
   }
-  return { ...prices, amount, promptAmount, promptTokensMax, promptTokensEstimate, outputTokensMax };
+  return { ...prices, amount, promptTokensMax, promptTokensEstimate, outputTokensMax };
 }
 
-function pricesFor({ price, pinnedPrice }: Model, { images }: PromptSize): Pick<Quote, 'price' | 'pinnedPrice'> {
-  if (images === 0 || price.imagePicoUsd === undefined) return { price, pinnedPrice };
-  return { price: { ...price, images }, pinnedPrice: { ...pinnedPrice, images } };
+/** Puts the images of the request into its price, each into its class. */
+function pricesFor({ price, pinnedPrice }: Model, { images, imageBytes = [] }: PromptSize): Pick<Quote, 'price' | 'pinnedPrice'> {
+  const { imagePicoUsd, imageSteps } = price;
+  if (images === 0 || (imagePicoUsd === undefined && imageSteps === undefined)) return { price, pinnedPrice };
+  if (imageSteps === undefined) return { price: { ...price, images }, pinnedPrice: { ...pinnedPrice, images } };
+  const inClass = imageSteps.map(({ aboveBytes }, index) => {
+    const next = imageSteps[index + 1]?.aboveBytes ?? Number.POSITIVE_INFINITY;
+    return imageBytes.filter((bytes) => bytes > aboveBytes && bytes <= next).length;
+  });
+  const smaller = images - inClass.reduce((sum, count) => sum + count, 0);
+  const counted = <Step extends object>(step: Step, index: number) => ({ ...step, ...(inClass[index] && { images: inClass[index] }) });
+  const others = imagePicoUsd !== undefined && smaller > 0 && { images: smaller };
+  return {
+    price: { ...price, ...others, imageSteps: imageSteps.map(counted) },
+    pinnedPrice: { ...pinnedPrice, ...others, ...(pinnedPrice.imageSteps && { imageSteps: pinnedPrice.imageSteps.map(counted) }) },
+  };
 }
 
 /**

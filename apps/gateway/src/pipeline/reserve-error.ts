@@ -2,6 +2,7 @@ import type { BudgetPeriod } from '#contracts/billing/budgets.js';
 import type { ExceededBudget, ReserveOutcome } from '#contracts/billing/holds.js';
 import { GatewayError } from '#inference/errors.js';
 import { type PicoUsd, parsePicoUsd, renderUsd } from '#money/pico-usd.js';
+import { outputWithin } from '#money/price.js';
 import type { Quote } from './quote.js';
 
 type NotHeld = Exclude<ReserveOutcome, { status: 'held' }>;
@@ -140,6 +141,5 @@ function listOwners({ projectId, keyId, dimension, value }: ExceededBudget): str
 
 /** Returns the output tokens that an amount pays for besides the prompt. With free output only a shorter prompt helps: 0. */
 function affordableTokens(amount: PicoUsd, quote: Quote): bigint {
-  const { outputPicoUsd } = quote.price;
-  return outputPicoUsd === 0n ? 0n : (amount - quote.promptAmount) / outputPicoUsd;
+  return outputWithin(amount, quote.promptTokensMax, quote.price);
 }

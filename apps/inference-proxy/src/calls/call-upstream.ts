@@ -2,6 +2,7 @@ import type { Upstream, UpstreamCapabilities, UpstreamTimeouts } from '#contract
 import type { GenerateRequest } from '#contracts/inference.js';
 import { TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { NO_USAGE } from '#inference/usage.js';
 import { postAuthorized } from '../credentials/post-authorized.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { UpstreamClient } from '../routing/upstream-client.js';
@@ -239,7 +240,7 @@ async function* readEvents(
       const events: StreamEvent[] = [];
       const failure = readChunks(chunks, lines, parser, events);
       const shaped = shaper.shape(events);
-      const counts = parser.usageSoFar;
+      const counts = parser.usageSoFar ?? (parser.tier === undefined ? undefined : { ...NO_USAGE, tier: parser.tier });
       if (counts !== undefined) meter.noteCounts(counts, parser.hasFinish && !shaper.isEmpty(parser.finishReason));
       if (shaped.length > 0) yield shaped;
       if (shaper.finished) return;

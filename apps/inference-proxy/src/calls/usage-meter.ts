@@ -95,7 +95,7 @@ export class UsageMeter {
     if (countsPrompt && countsOutput) return reported;
     const estimate = received.estimateUsage(this.caps);
     const completed: Usage = {
-      ...promptUsage(countsPrompt ? reported : estimate),
+      ...promptUsage({ ...(countsPrompt ? reported : estimate), ...(reported.tier !== undefined && { tier: reported.tier }) }),
       outputTokens: countsOutput ? reported.outputTokens : estimate.outputTokens,
       reasoningTokens: countsOutput ? reported.reasoningTokens : estimate.reasoningTokens,
       promptSource: countsPrompt ? 'reported' : 'estimated',

@@ -82,6 +82,8 @@ export interface StreamParser {
   readonly done: boolean;
   /** Usage that the upstream has reported so far, in dialects that report before the end. */
   readonly usageSoFar?: Usage | undefined;
+  /** Tier that the last event with one says (`servedTier`): known before the usage. */
+  readonly tier?: string | undefined;
   /** True after the finish, in dialects whose usage and end marker may follow it: `end` may be called although the upstream is open. */
   readonly hasFinish?: boolean;
   /** The reason of that finish. */

@@ -1,8 +1,10 @@
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
-import { OUTPUT_SOURCES, type OutputSource, PROMPT_SOURCES, type PromptSource } from '#inference/usage.js';
+import { OUTPUT_SOURCES, type OutputSource, PROMPT_SOURCES, type PromptSource, TIER } from '#inference/usage.js';
 import { Endpoint, ReplicaEndpoint } from '../endpoint.js';
+import { ImageStep, PriceStep, PriceTier } from '../price-rules.js';
 import { TOKENS_MAX } from '../rules/bounds.js';
+import { PRICE_STEPS_MAX, PRICE_TIERS_MAX } from '../rules/price-rules.js';
 import type { ServiceErrorCode } from '../service-error.js';
 import { type Attribution, AttributionOf } from './attribution.js';
 import type { BudgetPeriod } from './budgets.js';
@@ -25,7 +27,13 @@ export class PinnedPrice {
   @IsOptional() @Matches(PRICE) requestPicoUsd?: string;
   /** Price of each image, charged if any token of the request is billed. Absent: 0. */
   @IsOptional() @Matches(PRICE) imagePicoUsd?: string;
-  /** Images of the prompt, if they have a price. Absent: none. */
+  /** Other prices from a size of the prompt on, by ascending `above`. Absent: none. */
+  @IsOptional() @NestedList(() => PriceStep, PRICE_STEPS_MAX) steps?: PriceStep[];
+  /** Prices by the tier that the upstream says it served. A tier that is not here has the prices above. Absent: none. */
+  @IsOptional() @NestedList(() => PriceTier, PRICE_TIERS_MAX) tiers?: PriceTier[];
+  /** Prices of larger images, by ascending `aboveBytes`. Absent: none. */
+  @IsOptional() @NestedList(() => ImageStep, PRICE_STEPS_MAX) imageSteps?: ImageStep[];
+  /** Images of the prompt, if they have a price, without those of `imageSteps`. Absent: none. */
   @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) images?: number;
   /** The account's price plan that it is of; `version` is that of the list price. Absent: it is the list price. */
   @IsOptional() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string;
@@ -153,6 +161,8 @@ export class TokenUsage {
   @IsIn(PROMPT_SOURCES) promptSource!: PromptSource;
   /** Origin of `outputTokens`. */
   @IsIn(OUTPUT_SOURCES) outputSource!: OutputSource;
+  /** Tier that the upstream says it served. Absent: its usual one; in a bill also when the price has no tiers. */
+  @IsOptional() @Matches(TIER) tier?: string;
 }
 
 export type UsageSources = Pick<TokenUsage, 'promptSource' | 'outputSource'>;

@@ -9,9 +9,9 @@ const MONTH_MESSAGE = '$property must be a month such as 2027-01';
 
 /**
  * Form of a column: `amount` is pico-USD within 64 bits, `sum` pico-USD of up to 38 digits, `count` a whole number within 64 bits, `time` has
- * microseconds and is UTC.
+ * microseconds and is UTC, `json` is a value as Postgres writes `jsonb`.
  */
-export type MonthColumn = 'id' | 'text' | 'time' | 'count' | 'amount' | 'sum' | 'flag';
+export type MonthColumn = 'id' | 'text' | 'time' | 'count' | 'amount' | 'sum' | 'flag' | 'json';
 
 const COUNTS = { prompt_tokens: 'count', cached_tokens: 'count', output_tokens: 'count', reasoning_tokens: 'count' } as const;
 const WRITES = { cache_write_tokens: 'count', cache_write_1h_tokens: 'count' } as const;
@@ -40,6 +40,12 @@ export const MONTH_FILES = {
   },
   /** Late settlements of requests that wrote to a cache of their upstream. */
   'late-cache-writes': { hold_id: 'id', account_id: 'id', ...WRITES, settled_at: 'time' },
+  /** Settlements whose price has steps, tiers or image classes, with what of it applied. */
+  'price-rules': {
+    ...{ hold_id: 'id', account_id: 'id', tier: 'text', price_step: 'count', price_rules: 'json', settled_at: 'time' },
+  },
+  /** Late settlements in a tier, or with a prompt that reached a step. */
+  'late-price-rules': { hold_id: 'id', account_id: 'id', tier: 'text', price_step: 'count', settled_at: 'time' },
   movements: {
     ...{ id: 'id', account_id: 'id', kind: 'text', amount: 'sum', grant_id: 'id', grant_ends_at: 'time' },
     ...{ idempotency_key: 'text', reason: 'text', refund_of: 'id', created_at: 'time' },

@@ -19,6 +19,8 @@ export interface CostParts {
 /** Bill of a request, or of its last meter reading. Usage is zero when nothing was billed. */
 export interface RequestBill {
   usage: TokenUsage;
+  /** `above` of the last step of the price that the prompt reached. Absent: none. */
+  step?: number;
   costPicoUsd: string;
   /** Its parts add up to the cost. */
   paid: CostParts;

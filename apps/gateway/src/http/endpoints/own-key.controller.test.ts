@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type OwnKeyRequestRequest, type OwnKeyUsageRequest, ownKeyRequest, ownKeyShow, ownKeyUsage } from '#contracts/billing/own-key.js';
+import type { BilledRequest } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { TEST_CALLER } from '#testing/fake-services.js';
 import { KEY, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
@@ -172,10 +173,10 @@ test('GET /v1/requests/{id}: for whom a request was, what it held, used and cost
           cache_write_1h_pico_usd: '3',
           output_pico_usd: '2',
         },
-        ...{ request_pico_usd: '0', image_pico_usd: '0', images: 0 },
+        ...{ request_pico_usd: '0', image_pico_usd: '0', images: 0, steps: [], tiers: [], image_steps: [] },
       },
       settlement: {
-        ...{ settled_at: '2026-11-21T06:31:48.639Z', ending: 'completed', cost_pico_usd: '16' },
+        ...{ settled_at: '2026-11-21T06:31:48.639Z', ending: 'completed', tier: null, step: null, cost_pico_usd: '16' },
         usage: {
           ...{ prompt_tokens: 12, cached_tokens: 2, output_tokens: 3, reasoning_tokens: 1 },
           ...{ cache_write_tokens: 0, cache_write_1h_tokens: 4 },
@@ -186,6 +187,56 @@ test('GET /v1/requests/{id}: for whom a request was, what it held, used and cost
     },
   });
   expect(asked).toEqual([{ keyId, requestId: 'req_1' }]);
+});
+
+test('GET /v1/requests/{id}: the steps and tiers of its price, and what of them applied', async () => {
+  const prices = { inputPicoUsd: '2', cachedInputPicoUsd: '1' };
+  const price = {
+    ...{ version: 3, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' },
+    steps: [{ above: 10, reprices: 'excess' as const, ...prices }],
+    tiers: [
+      {
+        ...{ tier: 'flex', ...prices, outputPicoUsd: '3' },
+        steps: [{ above: 20, reprices: 'whole' as const, ...prices, cacheWritePicoUsd: '4', outputPicoUsd: '5' }],
+      },
+    ],
+    imageSteps: [{ aboveBytes: 99, imagePicoUsd: '6', images: 1 }],
+  };
+  const usage = { promptTokens: 21, cachedTokens: 2, outputTokens: 3, reasoningTokens: 1, tier: 'flex' };
+  gateway.fakes.messaging.answer(
+    ownKeyRequest,
+    (): BilledRequest => ({
+      ...{ requestId: 'req_1', traceId: null, holdId: 'h', accountId: 'a', projectId: 'p', keyId, model: 'm', attribution: {} },
+      ...{ upstream: 'local', heldPicoUsd: '50', price, reservedAt: '2026-11-21T06:31:48.053Z', creditNotes: [] },
+      settlement: {
+        ...{
+          usage: { ...usage, promptSource: 'reported' as const, outputSource: 'counted' as const },
+          step: 20,
+          costPicoUsd: '16',
+          overPicoUsd: '0',
+        },
+        ...{ paid: { planPicoUsd: '0', topupPicoUsd: '16', endedPlanPicoUsd: '0' }, settledAt: '2026-11-21T06:31:48.639Z' },
+        ...{ reason: 'completed' as const, settledBy: 'gateway' as const, writtenOffPicoUsd: '0', reaped: null },
+      },
+    }),
+  );
+  const shown = (write: string) => ({
+    ...{ input_pico_usd: '2', cached_input_pico_usd: '1', cache_write_pico_usd: write, cache_write_1h_pico_usd: write },
+  });
+  const { body } = (await get('/v1/requests/req_1')) as { body: unknown };
+  expect(body).toMatchObject({
+    price: {
+      steps: [{ above: 10, reprices: 'excess', ...shown('2'), output_pico_usd: null }],
+      tiers: [
+        {
+          ...{ tier: 'flex', ...shown('2'), output_pico_usd: '3' },
+          steps: [{ above: 20, reprices: 'whole', ...shown('4'), output_pico_usd: '5' }],
+        },
+      ],
+      image_steps: [{ above_bytes: 99, image_pico_usd: '6', images: 1 }],
+    },
+    settlement: { tier: 'flex', step: 20 },
+  });
 });
 
 test.each([

@@ -6,7 +6,7 @@ import type { OwnKey } from '#contracts/billing/own-key.js';
 import type { BilledRequest, RequestCreditNote } from '#contracts/billing/requests.js';
 import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
-import { cacheWritePrices } from '#money/price.js';
+import { renderPrice } from './render-price.js';
 
 /** Renders the replies about a key for its owner. Amounts are strings of integers in 10⁻¹² USD, as in the balance. */
 
@@ -95,7 +95,6 @@ export function renderUsageRow(row: UsageRow) {
 
 /** A running request has a null `settlement`. */
 export function renderRequest({ price, settlement, creditNotes, ...request }: BilledRequest) {
-  const [cacheWritePicoUsd, cacheWrite1hPicoUsd] = cacheWritePrices(price);
   return {
     object: 'request',
     id: request.requestId,
@@ -104,22 +103,13 @@ export function renderRequest({ price, settlement, creditNotes, ...request }: Bi
     ...renderAttribution(request.attribution),
     reserved_at: request.reservedAt,
     held_pico_usd: request.heldPicoUsd,
-    price: {
-      version: price.version,
-      price_plan: price.pricePlan ?? null,
-      input_pico_usd: price.inputPicoUsd,
-      cached_input_pico_usd: price.cachedInputPicoUsd,
-      cache_write_pico_usd: cacheWritePicoUsd,
-      cache_write_1h_pico_usd: cacheWrite1hPicoUsd,
-      output_pico_usd: price.outputPicoUsd,
-      request_pico_usd: price.requestPicoUsd ?? '0',
-      image_pico_usd: price.imagePicoUsd ?? '0',
-      images: price.images ?? 0,
-    },
+    price: renderPrice(price),
     settlement: settlement && {
       settled_at: settlement.settledAt,
       ending: settlement.reason,
       usage: renderTokens(settlement.usage),
+      tier: settlement.usage.tier ?? null,
+      step: settlement.step ?? null,
       cost_pico_usd: settlement.costPicoUsd,
     },
     credit_notes: creditNotes.map(renderCreditNote),

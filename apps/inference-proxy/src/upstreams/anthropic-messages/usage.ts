@@ -1,4 +1,4 @@
-import type { Usage } from '#inference/usage.js';
+import { servedTier, type Usage } from '#inference/usage.js';
 import { isObject, toObject } from '../replies/json-object.js';
 import { parseCacheWrites, parseTokenCount, readField, reportedUsage, TOKENS_MAX } from '../replies/reported-usage.js';
 
@@ -17,6 +17,7 @@ export class UsageCounter {
   private prompt: Prompt;
   private output = 0;
   private thinking = 0;
+  private tier: string | undefined;
 
   /** True when the upstream has said for how long it keeps what it wrote. */
   private hasLifetimes = false;
@@ -41,6 +42,7 @@ export class UsageCounter {
   read(usage: unknown): void {
     if (!isObject(usage)) return;
     this.readPrompt(usage);
+    if (typeof usage.service_tier === 'string') this.tier = servedTier(usage.service_tier);
     const details = toObject(readField(usage, 'output_tokens_details', 'completion_tokens_details'));
     this.output = Math.max(this.output, parseTokenCount(readField(usage, 'output_tokens', 'completion_tokens')));
     this.thinking = Math.max(this.thinking, parseTokenCount(readField(details, 'thinking_tokens', 'reasoning_tokens')));
@@ -48,7 +50,7 @@ export class UsageCounter {
 
   /** Undefined when nothing was counted. */
   get usage(): Usage | undefined {
-    const { prompt, output, thinking } = this;
+    const { prompt, output, thinking, tier } = this;
     return reportedUsage({
       promptTokens: this.sumTotal(prompt),
       cachedTokens: prompt.cached,
@@ -56,6 +58,7 @@ export class UsageCounter {
       cacheWrite1hTokens: prompt.written1h,
       outputTokens: output,
       reasoningTokens: thinking,
+      ...(tier !== undefined && { tier }),
     });
   }
 

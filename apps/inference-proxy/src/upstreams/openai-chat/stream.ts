@@ -1,5 +1,5 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
+import { servedTier, type Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { endReply } from '../replies/end-reply.js';
 import { worseReason } from '../replies/finish-words.js';
@@ -19,6 +19,7 @@ type Json = Record<string, unknown>;
 export class ChatStreamParser implements StreamParser {
   done = false;
   private usage: Usage | undefined;
+  tier: string | undefined;
   finishReason: FinishReason | undefined;
   /** True when content followed the last finish that came alone: some servers send a finish with each chunk. */
   private isFinishEarly = false;
@@ -69,6 +70,7 @@ export class ChatStreamParser implements StreamParser {
       const failure = findError(chunk, this.call);
       if (failure !== undefined) throw failure;
     }
+    if (typeof chunk.service_tier === 'string') this.tier = servedTier(chunk.service_tier);
     const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
     if (isObject(choice) && !choice.index) this.readChoice(choice, events); // only one choice is ever requested
     if (chunk.usage) this.readUsage(chunk.usage);
@@ -176,7 +178,7 @@ export class ChatStreamParser implements StreamParser {
   }
 
   private readUsage(usage: unknown): void {
-    this.usage = parseUsage(usage, this.call) ?? this.usage; // the last counts, never the sum
+    this.usage = parseUsage(usage, this.call, this.tier) ?? this.usage; // the last counts, never the sum
   }
 }
 

@@ -3,10 +3,10 @@ import { isObject, toObject } from '../replies/json-object.js';
 import { parseCacheWrites, parseTokenCount, readField, reconciledUsage, type UsageReading } from '../replies/reported-usage.js';
 
 /**
- * Returns the usage of a chunk or reply; undefined when it counts nothing. Servers name cached, written and reasoning tokens in several
+ * Returns the usage of a chunk or reply that was served in a tier; undefined when it counts nothing. Servers name cached, written and reasoning tokens in several
  * ways.
  */
-export function parseUsage(value: unknown, call: UsageReading): Usage | undefined {
+export function parseUsage(value: unknown, call: UsageReading, tier?: string): Usage | undefined {
   if (!isObject(value)) return undefined;
   const outputTokens = parseTokenCount(readField(value, 'completion_tokens', 'output_tokens'));
   const promptDetails = toObject(readField(value, 'prompt_tokens_details', 'input_tokens_details'));
@@ -24,6 +24,7 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
     outputTokens,
     reasoningTokens,
     cache: { cachedTokens, ...writes },
+    tier,
   };
   const usage = reconciledUsage(value, fields, call);
   return usage?.promptTokens === 0 && outputTokens === 0 ? undefined : usage; // reasoning alone is no usage

@@ -1,5 +1,6 @@
 import { estimateBytes } from '#inference/estimate-tokens.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { servedTier } from '#inference/usage.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { endReply } from '../replies/end-reply.js';
 import { isObject, parseEvents } from '../replies/json-object.js';
@@ -41,6 +42,7 @@ const PIECES: ReadonlyMap<unknown, { channel: Channel; whole?: string }> = new M
  */
 export class ResponsesStreamParser implements StreamParser {
   done = false;
+  tier: string | undefined;
   private readonly items = new OutputItems();
   private readonly calls: ToolCallAssembler;
   private readonly thinkTags: ThinkTags | undefined;
@@ -67,7 +69,8 @@ export class ResponsesStreamParser implements StreamParser {
     if (response.error) this.fail(response);
     const reason =
       parseFinishReason(status, response.incomplete_details, this.call) ?? this.fail(response, 'the response did not complete');
-    const usage = parseUsage(response.usage, this.call);
+    this.readTier(response);
+    const usage = parseUsage(response.usage, this.call, this.tier);
     const output = toList(response.output);
     if (output.length > ITEMS_MAX) throw overLimit('items');
     for (const [index, wire] of output.entries()) {
@@ -79,6 +82,10 @@ export class ResponsesStreamParser implements StreamParser {
     this.done = true;
   }
 
+  private readTier(response: Json): void {
+    if (typeof response.service_tier === 'string') this.tier = servedTier(response.service_tier);
+  }
+
   private read(event: Json, events: StreamEvent[]): void {
     if (event.error) this.fail(event);
     const piece = PIECES.get(event.type);
@@ -86,7 +93,10 @@ export class ResponsesStreamParser implements StreamParser {
       this.readPiece(piece, event, events);
       return;
     }
-    if (isObject(event.response)) this.call.onReply?.(event.response);
+    if (isObject(event.response)) {
+      this.call.onReply?.(event.response);
+      this.readTier(event.response);
+    }
     switch (event.type) {
       case 'response.output_item.added':
         if (isObject(event.item)) this.name(this.items.add(event.item, event.output_index), event.item, events);

@@ -2,8 +2,8 @@ import type { Usage } from '#inference/usage.js';
 import { isObject, toObject } from '../replies/json-object.js';
 import { parseCacheWrites, parseTokenCount, readField, reconciledUsage, type UsageReading } from '../replies/reported-usage.js';
 
-/** Returns the usage of a response; undefined when it counts nothing. */
-export function parseUsage(value: unknown, call: UsageReading): Usage | undefined {
+/** Returns the usage of a response that was served in a tier; undefined when it counts nothing. */
+export function parseUsage(value: unknown, call: UsageReading, tier?: string): Usage | undefined {
   if (!isObject(value)) return undefined;
   const inputDetails = toObject(readField(value, 'input_tokens_details', 'prompt_tokens_details'));
   const outputDetails = toObject(readField(value, 'output_tokens_details', 'completion_tokens_details'));
@@ -17,5 +17,5 @@ export function parseUsage(value: unknown, call: UsageReading): Usage | undefine
     ),
   };
   const reasoningTokens = parseTokenCount(outputDetails.reasoning_tokens);
-  return reconciledUsage(value, { prompt, outputTokens, reasoningTokens, cache }, call);
+  return reconciledUsage(value, { prompt, outputTokens, reasoningTokens, cache, tier }, call);
 }

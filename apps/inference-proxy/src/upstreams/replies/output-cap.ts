@@ -145,6 +145,10 @@ class CappedParser implements StreamParser {
     return this.parser.usageSoFar;
   }
 
+  get tier(): string | undefined {
+    return this.parser.tier;
+  }
+
   get hasFinish(): boolean {
     return this.parser.hasFinish === true;
   }

@@ -15,7 +15,7 @@ export function parseTokenCount(value: unknown): number {
 /** Parts of a call that decide how its usage is read. */
 export type UsageReading = Pick<UpstreamCall, 'onOddity' | 'outputTokensMax'> & { capabilities: Pick<UpstreamCapabilities, 'cachedApart'> };
 
-type Counts = Omit<Required<Usage>, 'promptSource' | 'outputSource'>;
+type Counts = Omit<Required<Usage>, 'promptSource' | 'outputSource' | 'tier'> & Pick<Usage, 'tier'>;
 type CacheWrites = Pick<Counts, 'cacheWriteTokens' | 'cacheWrite1hTokens'>;
 type CacheCounts = CacheWrites & Pick<Counts, 'cachedTokens'>;
 
@@ -100,19 +100,21 @@ interface UsageFields {
   outputTokens: number;
   reasoningTokens: number;
   cache: CacheCounts;
+  tier?: string | undefined;
 }
 
 /** Returns the usage with these fields, reconciled with its total; undefined when it counts nothing. */
 export function reconciledUsage(
   usage: Record<string, unknown>,
-  { prompt, outputTokens, reasoningTokens, cache }: UsageFields,
+  { prompt, outputTokens, reasoningTokens, cache, tier }: UsageFields,
   call: UsageReading,
 ): Usage | undefined {
   const total = usage.total_tokens;
   const promptTokens = readPrompt({ prompt, cacheApart: countsCacheApart(usage, call), outputTokens, reasoningTokens, total }, cache);
   const counted = { ...cache, promptTokens, outputTokens: withReasoning(outputTokens, reasoningTokens, promptTokens, total) };
   const allOutput = Math.min(TOKENS_MAX, outputWithin(total, counted, call));
-  return reportedUsage({ ...counted, outputTokens: allOutput, reasoningTokens: Math.max(reasoningTokens, allOutput - outputTokens) });
+  const counts = { ...counted, outputTokens: allOutput, reasoningTokens: Math.max(reasoningTokens, allOutput - outputTokens) };
+  return reportedUsage({ ...counts, ...(tier !== undefined && { tier }) });
 }
 
 /** Returns the usage of these counts; undefined when nothing was counted. Details are brought within the totals that contain them. */

@@ -1,3 +1,4 @@
+import { describeOtherPrices } from '#money/describe-rules.js';
 import type { CatalogChanges, CatalogDifferences, EntryDifferences, PriceChange } from '../../../../src/shapes/catalog.js';
 import { exactUsd, plural, usdPerMillion } from '../../format/numbers.js';
 
@@ -39,13 +40,7 @@ export function priceText(price: Omit<PriceChange['before'], 'version'>): string
 
 /** The prices that only some models have, those of tokens for a million: `$3.75 cache write`, `$0.01 a request`. */
 export function otherPrices(price: Partial<PriceChange['before']>): string[] {
-  const { cacheWritePicoUsd, cacheWrite1hPicoUsd, requestPicoUsd, imagePicoUsd } = price;
-  return [
-    ...(cacheWritePicoUsd === undefined ? [] : [`${usdPerMillion(BigInt(cacheWritePicoUsd))} cache write`]),
-    ...(cacheWrite1hPicoUsd === undefined ? [] : [`${usdPerMillion(BigInt(cacheWrite1hPicoUsd))} cache write for 1 h`]),
-    ...(requestPicoUsd === undefined ? [] : [`${exactUsd(BigInt(requestPicoUsd))} a request`]),
-    ...(imagePicoUsd === undefined ? [] : [`${exactUsd(BigInt(imagePicoUsd))} an image`]),
-  ];
+  return describeOtherPrices(price, { perMillion: usdPerMillion, each: exactUsd });
 }
 
 /** The kinds of changes in one line: `1 model disabled, 2 models repriced`. */

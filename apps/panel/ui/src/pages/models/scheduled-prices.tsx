@@ -129,11 +129,17 @@ function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onClose: (
   const [model, setModel] = useState(models[0]?.id ?? '');
   const [price, setPrice] = useState(() => readPrices(models[0]));
   const [at, setAt] = useState('');
+  const rules = readRules(models.find(({ id }) => id === model));
   const effectiveAt = at ? new Date(at).toISOString() : undefined;
   const scheduling = useChange<ScheduledPrice>(() => ({
     method: 'POST',
     path: '/prices/scheduled',
-    body: { scheduledPriceId, model, price: plainPrices(price), effectiveAt: effectiveAt ?? '' } satisfies PriceScheduleBody,
+    body: {
+      scheduledPriceId,
+      model,
+      price: { ...plainPrices(price), ...rules },
+      effectiveAt: effectiveAt ?? '',
+    } satisfies PriceScheduleBody,
   }));
   const isValid =
     effectiveAt !== undefined &&
@@ -159,6 +165,7 @@ function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onClose: (
           isOptional={isOptional(field)}
         />
       ))}
+      {Object.keys(rules).length > 0 && <p>The steps, tiers and image classes of the price stay. To change them, edit the catalog.</p>}
       <TextField
         label="Takes effect (your time zone)"
         type="datetime-local"
@@ -197,5 +204,13 @@ function plainPrices(price: Prices): PriceScheduleBody['price'] {
 /** The present price as the form has it. */
 function readPrices(model: CatalogModel | undefined): Prices {
   const none = Object.fromEntries(FIELD_NAMES.map((field) => [field, isOptional(field) ? '' : '0.00'])) as Prices;
-  return { ...none, ...(model && renderListPrices(parsePrice(model.price))) };
+  const { steps, tiers, imageSteps, ...plain } = model ? renderListPrices(parsePrice(model.price)) : {};
+  return { ...none, ...plain };
+}
+
+/** The rest of the present price. */
+function readRules(model: CatalogModel | undefined): Pick<PriceScheduleBody['price'], 'steps' | 'tiers' | 'imageSteps'> {
+  if (!model) return {};
+  const { steps, tiers, imageSteps } = renderListPrices(parsePrice(model.price));
+  return { ...(steps && { steps }), ...(tiers && { tiers }), ...(imageSteps && { imageSteps }) };
 }

@@ -1,9 +1,10 @@
+import { holdFor } from '#money/price.js';
+import { parsePrice } from '#money/price-plan.js';
 import type { BilledRequest } from '../../../../src/shapes/billing.js';
 import type { CatalogModel } from '../../../../src/shapes/catalog.js';
 import type { PanelErrorBody } from '../../../../src/shapes/error.js';
 import { ApiError } from '../../data/api.js';
 import type { ChatMessage } from '../../data/calls.js';
-import { tokenPrices } from '../../parts/token-prices.js';
 
 /** A question and its reply. */
 export interface Turn {
@@ -56,8 +57,6 @@ const ENCODER = new TextEncoder();
 
 /** The most that a request can cost, which is held before it starts: a token for each byte of text, the whole output, and the price of a request. */
 export function mostItCosts({ price, maxOutputTokens }: CatalogModel, messages: readonly ChatMessage[], maxTokens: number): bigint {
-  const { output, ...ofPrompt } = tokenPrices(price);
-  const dearest = Object.values(ofPrompt).reduce((one, other) => (one > other ? one : other));
-  const bytes = messages.reduce((sum, { content }) => sum + ENCODER.encode(content).length, 0);
-  return BigInt(price.requestPicoUsd ?? 0) + BigInt(bytes) * dearest + BigInt(Math.min(maxTokens, maxOutputTokens)) * output;
+  const promptTokensMax = messages.reduce((sum, { content }) => sum + ENCODER.encode(content).length, 0);
+  return holdFor({ promptTokensMax, outputTokensMax: Math.min(maxTokens, maxOutputTokens) }, parsePrice(price));
 }

@@ -17,7 +17,7 @@ export function PriceMaths({ request }: { request: BilledRequest | undefined }) 
         caption="Terms of the cost"
         rows={terms}
         placeholders={3}
-        rowKey={({ name }) => name}
+        rowKey={({ name, note, pricePicoUsd }) => `${name} ${note} ${pricePicoUsd}`}
         columns={[
           { head: 'Term', grow: true, cell: ({ name, note }) => <TwoLines main={name} more={note} /> },
           { head: 'Tokens', align: 'end', cell: ({ count: number, unit }) => (unit ? plural(number, unit) : count(number)) },

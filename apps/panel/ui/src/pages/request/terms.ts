@@ -1,6 +1,7 @@
+import { type Term as PricedTerm, priceUsage } from '#money/price.js';
+import { parsePrice } from '#money/price-plan.js';
 import type { BilledRequest, PinnedPrice, RequestBill } from '../../../../src/shapes/billing.js';
 import { count, exactUsd } from '../../format/numbers.js';
-import { tokenPrices } from '../../parts/token-prices.js';
 
 export interface Term {
   name: string;
@@ -25,46 +26,33 @@ const SOURCES = {
  * bill without tokens is of a request that costs nothing.
  */
 export function listTerms({ usage }: Pick<RequestBill, 'usage'>, price: PinnedPrice): Term[] {
-  const { input, cached, write, write1h, output } = tokenPrices(price);
-  const { cacheWriteTokens = 0, cacheWrite1hTokens = 0 } = usage;
-  const fresh = usage.promptTokens - usage.cachedTokens - cacheWriteTokens - cacheWrite1hTokens;
+  const { terms, tier } = priceUsage(usage, parsePrice(price));
   const reasoning = usage.reasoningTokens > 0 ? `, ${count(usage.reasoningTokens)} of it reasoning` : '';
-  return [
-    { name: 'Prompt', note: SOURCES[usage.promptSource], count: fresh, pricePicoUsd: input, amountPicoUsd: BigInt(fresh) * input },
-    {
-      name: 'Cached prompt',
-      note: 'read from the upstream’s cache',
-      count: usage.cachedTokens,
-      pricePicoUsd: cached,
-      amountPicoUsd: BigInt(usage.cachedTokens) * cached,
-    },
-    ...writeTerm('kept for 5 minutes', cacheWriteTokens, write),
-    ...writeTerm('kept for an hour', cacheWrite1hTokens, write1h),
-    {
-      name: 'Output',
-      note: SOURCES[usage.outputSource] + reasoning,
-      count: usage.outputTokens,
-      pricePicoUsd: output,
-      amountPicoUsd: BigInt(usage.outputTokens) * output,
-    },
-    ...(usage.promptTokens + usage.outputTokens > 0 ? unitTerms(price) : []),
-  ];
-}
-
-function writeTerm(kept: string, tokens: number, pricePicoUsd: bigint): Term[] {
-  if (tokens === 0) return [];
-  const name = 'Prompt written to cache';
-  return [{ name, note: `by the upstream, ${kept}`, count: tokens, pricePicoUsd, amountPicoUsd: BigInt(tokens) * pricePicoUsd }];
-}
-
-function unitTerms({ requestPicoUsd, imagePicoUsd, images = 0 }: PinnedPrice): Term[] {
-  const term = (unit: 'request' | 'image', name: string, number: number, price: string | undefined): Term[] => {
-    if (price === undefined || number === 0) return [];
-    const pricePicoUsd = BigInt(price);
-    return [{ name, note: 'besides the tokens', count: number, unit, pricePicoUsd, amountPicoUsd: BigInt(number) * pricePicoUsd }];
+  const ofTier = tier === undefined ? '' : `, tier ${tier}`;
+  const notes: Partial<Record<PricedTerm['of'], string>> = {
+    inputPicoUsd: SOURCES[usage.promptSource],
+    outputPicoUsd: SOURCES[usage.outputSource] + reasoning,
   };
-  return [...term('request', 'Request', 1, requestPicoUsd), ...term('image', 'Images', images, imagePicoUsd)];
+  return TERMS.flatMap(({ of, name, note = notes[of] ?? '', unit, isShown }) => {
+    const found = terms.filter((term) => term.of === of);
+    const none: PricedTerm[] = isShown ? [{ of, count: 0, price: BigInt(price[of] ?? '0') }] : [];
+    return (found.length > 0 ? found : none).map(({ count: number, price: pricePicoUsd, above }) => ({
+      ...{ name, note: note + (unit ? '' : ofTier) + (above === undefined ? '' : `, priced for prompts above ${count(above)} tokens`) },
+      ...{ count: number, ...(unit && { unit }), pricePicoUsd, amountPicoUsd: BigInt(number) * pricePicoUsd },
+    }));
+  });
 }
+
+/** The terms in their order. `isShown`: also without a token. */
+const TERMS: readonly { of: PricedTerm['of']; name: string; note?: string; unit?: 'request' | 'image'; isShown?: true }[] = [
+  { of: 'inputPicoUsd', name: 'Prompt', isShown: true },
+  { of: 'cachedInputPicoUsd', name: 'Cached prompt', note: 'read from the upstream’s cache', isShown: true },
+  { of: 'cacheWritePicoUsd', name: 'Prompt written to cache', note: 'by the upstream, kept for 5 minutes' },
+  { of: 'cacheWrite1hPicoUsd', name: 'Prompt written to cache', note: 'by the upstream, kept for an hour' },
+  { of: 'outputPicoUsd', name: 'Output', isShown: true },
+  { of: 'requestPicoUsd', name: 'Request', note: 'besides the tokens', unit: 'request' },
+  { of: 'imagePicoUsd', name: 'Images', note: 'besides the tokens', unit: 'image' },
+];
 
 export function sumTerms(terms: Term[]): bigint {
   return terms.reduce((sum, { amountPicoUsd }) => sum + amountPicoUsd, 0n);
