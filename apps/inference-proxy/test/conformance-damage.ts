@@ -192,7 +192,7 @@ function readOutcome(read: (events: StreamEvent[]) => void): Outcome {
     if (event.type === 'usage-report') expectPossible(event.usage);
     if (event.type === 'completion-finish') expect(FINISH_REASONS).toContain(event.reason);
   }
-  const plain: StreamEvent[] = JSON.parse(JSON.stringify(events).replace(/"call_[0-9a-f]{32}"/g, '"<generated>"'));
+  const plain: StreamEvent[] = JSON.parse(JSON.stringify(events).replace(/"call_[0-9a-f]{32}(?="|-sig-)/g, '"<generated>'));
   return { events: plain, ...(failure && { failure: { kind: failure.kind, code: failure.code } }) };
 }
 

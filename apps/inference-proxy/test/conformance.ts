@@ -148,8 +148,8 @@ export function makeCall(
 }
 
 function withoutGeneratedId(event: StreamEvent): StreamEvent {
-  const generated = event.type === 'tool-call-start' && /^call_[0-9a-f]{32}$/.test(event.callId);
-  return generated ? { ...event, callId: '<generated>' } : event;
+  if (event.type !== 'tool-call-start') return event;
+  return { ...event, callId: event.callId.replace(/^call_[0-9a-f]{32}(?=$|-sig-)/, '<generated>') };
 }
 
 /** Drops usage, which may follow the finish and be cut off. */
