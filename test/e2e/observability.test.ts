@@ -11,6 +11,7 @@ import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 import { TestAuthority } from '#testing/test-certificates.js';
 import { registerSpanCounts } from '#tracing/span-queue.js';
+import { ProxyMetrics } from '../../apps/inference-proxy/src/metrics/proxy-metrics.js';
 import { prometheusConfig } from '../../scripts/local/prometheus.ts';
 
 /** Set by `npm test` when there is a Prometheus. Without one, the suite is skipped, or fails if `CI` is set. */
@@ -164,9 +165,11 @@ class PrometheusProcess {
   }
 }
 
-/** Metrics of a file with a certificate, and of traces. The system of the tests uses no TLS and exports no traces. */
+/** Metrics of a file with a certificate, of traces and of an upstream's token: the system of the tests has none of them. */
 function otherMetrics(): Promise<string> {
   const registry = new Registry();
+  const upstreams = [{ upstream: 'vertex', inUse: 0, connectionsMax: 1, hasToken: true }];
+  new ProxyMetrics(registry).watch(() => ({ routes: [], models: [], upstreams }));
   registerSpanCounts(registry, { exported: 0, failed: 0, dropped: 0 });
   registerCertificateExpiry(registry, () => [{ name: 'ca.pem', read: () => Buffer.from(new TestAuthority().cert) }]);
   return registry.metrics();
