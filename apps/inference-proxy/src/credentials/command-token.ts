@@ -31,7 +31,7 @@ export async function runTokenCommand({ auth, baseUrl }: AuthUpstream<CommandAut
   return issue({ host }, status.token, Number.isNaN(endsAt) ? LIFETIME_MS : endsAt - Date.now());
 }
 
-/** Its error output is not shown: nobody knows what is in it. */
+/** Does not show the error output of the program: it may hold a secret. */
 function run(program: string, parameters: string[], host: string): Promise<string> {
   const env = Object.fromEntries(PASSED_ON.map((name) => [name, readSecret(name)]));
   return new Promise((resolve, reject) => {

@@ -33,7 +33,10 @@ export interface Credential {
   close(): void;
 }
 
-/** Called with the reason when calls begin to fail for want of a credential, or fail for another reason; with undefined when they go again. */
+/**
+ * Called with the failure when calls begin to fail because they have no credential, and when its reason changes. Called with undefined when
+ * they work again.
+ */
 export type CredentialObserver = (failure: UpstreamFailure | undefined) => void;
 
 /** An upstream with `auth`. */
