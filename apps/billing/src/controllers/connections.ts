@@ -8,13 +8,18 @@ export function connectLane({ databaseUrl: url }: BillingConfig): Promise<PgConn
   return connectPg({ url, applicationName: 'tollgate-billing-lane', ...limits, settings: LANE_SETTINGS });
 }
 
-/** Connects for statements that read the whole journal. */
-export function connectForMinutes({ databaseUrl: url, ledgerCheckTimeoutMs }: BillingConfig): Promise<PgConnection> {
+/** Connects for statements that read the whole journal. The name of the connection ends with `use`. */
+export function connectForMinutes(
+  { databaseUrl: url, ledgerCheckTimeoutMs }: BillingConfig,
+  use = 'auditor',
+  statementTimeoutMs = ledgerCheckTimeoutMs,
+): Promise<PgConnection> {
   return connectPg({
     url,
-    applicationName: 'tollgate-billing-auditor',
-    statementTimeoutMs: ledgerCheckTimeoutMs,
-    // A replica that stops during a check must not keep its snapshot, which a migration waits for.
-    settings: { idle_in_transaction_session_timeout: '10000' },
+    applicationName: `tollgate-billing-${use}`,
+    statementTimeoutMs,
+    // Postgres compiles such a statement for longer than it runs, on every core. A replica that stops during a check must not keep its
+    // snapshot, which a migration waits for.
+    settings: { jit: 'off', idle_in_transaction_session_timeout: '10000' },
   });
 }

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
-import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { MonthKeeper } from '../months/month-keeper.js';
 import { Months } from '../months/months.js';
+import { connectForMinutes } from './connections.js';
 import { type Feature, provide, type Shared } from './feature.module.js';
 import { MonthsController } from './months.controller.js';
 
@@ -12,13 +12,7 @@ const MONTH_TIMEOUT_MS = 3_600_000;
 class MonthsModule {}
 
 export function monthsModule({ config, prisma, logger }: Shared): Feature {
-  const connect = (): Promise<PgConnection> =>
-    connectPg({
-      url: config.databaseUrl,
-      applicationName: 'tollgate-billing-months',
-      statementTimeoutMs: MONTH_TIMEOUT_MS,
-      settings: { idle_in_transaction_session_timeout: '10000' },
-    });
+  const connect = () => connectForMinutes(config, 'months', MONTH_TIMEOUT_MS);
   const months = new Months({ connect, prisma });
   return {
     module: { module: MonthsModule, providers: [provide(Months, months)] },

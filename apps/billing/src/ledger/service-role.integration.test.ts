@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { connectPg } from '#database/pg-connection.js';
 import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
+import { BillingConfig } from '../billing.config.js';
+import { connectForMinutes } from '../controllers/connections.js';
 
 /** The database user of the billing service can do its work and cannot change journals. */
 const ledger = await LedgerFixture.open();
@@ -88,6 +90,13 @@ test('the service has no just-in-time compilation and no rights beyond its schem
   expect(rows).toEqual([
     { jit: 'off', rolsuper: false, rolcreaterole: false, rolcreatedb: false, rolbypassrls: false, rolreplication: false },
   ]);
+});
+
+test('statements that read the whole journal are not compiled, even as the owner', async () => {
+  const connection = await connectForMinutes(Object.assign(new BillingConfig(), { databaseUrl: ledger.ownerUrl }));
+  const { rows } = await connection.query('SHOW jit');
+  await connection.end();
+  expect(rows).toEqual([{ jit: 'off' }]);
 });
 
 test('setting up the users again revokes other grants and leaves the owner unchanged', async () => {
