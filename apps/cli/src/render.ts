@@ -97,11 +97,15 @@ export function renderOtherPrices(price: Partial<ModelPrices>): string[] {
   return describeOtherPrices(price, { perMillion: (pico) => renderPerMillion(String(pico)), each: (pico) => renderDollars(String(pico)) });
 }
 
-/** Replaces control characters, so that a name cannot control the terminal. */
 function renderCell(cell: Cell): string {
   if (cell === null) return '-';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
-  return String(cell).replace(/\p{Cc}/gu, '\u{fffd}');
+  return withoutControls(String(cell));
+}
+
+/** Replaces control characters, so that a name cannot control the terminal. */
+export function withoutControls(text: string): string {
+  return text.replace(/\p{Cc}/gu, '\u{fffd}');
 }
 
 function pad(cell: string, width: number, right: boolean): string {

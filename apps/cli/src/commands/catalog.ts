@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { catalogApply, modelList } from '#contracts/catalog.js';
 import { catalogGet, catalogPlan, revisionList } from '#contracts/catalog-revisions.js';
 import { REVISION_MAX } from '#contracts/revisions.js';
 import { command } from '../command.js';
 import { argument, cursor, optional, text, wholeNumber } from '../parameters.js';
+import { readTextFile } from '../read-file.js';
 import { morePages, renderPerMillion, renderTable } from '../render.js';
-import { UsageError } from '../usage-error.js';
 import { renderApplied, renderPlan, summarize } from './catalog-report.js';
 
 /** Same limit as in the catalog service. */
@@ -86,12 +85,6 @@ export const catalogCommands = [
   }),
 ];
 
-async function readCatalog(file: string): Promise<string> {
-  const yaml = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new UsageError(`cannot read ${file}: ${error.code === 'ENOENT' ? 'no such file' : error.code}`);
-  });
-  if (yaml.length === 0 || yaml.length > CATALOG_LENGTH_MAX) {
-    throw new UsageError(`${file} must have 1 to ${CATALOG_LENGTH_MAX} characters, it has ${yaml.length}`);
-  }
-  return yaml;
+function readCatalog(file: string): Promise<string> {
+  return readTextFile(file, CATALOG_LENGTH_MAX);
 }
