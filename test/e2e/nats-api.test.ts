@@ -132,7 +132,8 @@ function listFaults(subject: string, what: 'request' | 'reply' | 'event' | 'erro
 
 describe('the examples of the page', () => {
   const heard = new Map<string, unknown[]>();
-  const known: Record<string, string> = { TODAY: new Date().toISOString().slice(0, 10) };
+  const now = new Date().toISOString();
+  const known: Record<string, string> = { TODAY: now.slice(0, 10), MONTH: now.slice(0, 7) };
   /** Rows that were written: subject, action and user. */
   const writers = new Set<string>();
   const watched = (user: User, subject: string, request: Json) =>
@@ -254,6 +255,7 @@ describe('invalid requests get typed errors', () => {
   test.each(demanding)('%s names %s when it is missing or has a wrong type', async (subject, field, user, fields) => {
     const example = filledIn(EXAMPLES.find((candidate) => candidate.subject === subject)?.payload ?? '{}', {
       TODAY: '2026-01-01',
+      MONTH: '2026-01',
       KEY_DIGEST: 'a'.repeat(64),
     });
     expect(fields.every((name) => name in example)).toBe(true);

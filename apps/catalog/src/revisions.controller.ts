@@ -28,8 +28,9 @@ export class RevisionsController {
   }
 
   @Serves(catalogPlan)
-  async plan({ yaml, appliedBy: via = 'cli' }: CatalogPlanRequest) {
-    return planCatalog(this.store, yaml, readSecret, await this.editing.privateUpstreamsFor({ via }));
+  async plan({ yaml, appliedBy: via = 'cli', withPrices }: CatalogPlanRequest) {
+    const privateUpstreams = await this.editing.privateUpstreamsFor({ via });
+    return planCatalog(this.store, yaml, readSecret, { privateUpstreams, withPrices });
   }
 
   @Serves(revisionList)

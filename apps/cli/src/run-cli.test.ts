@@ -462,6 +462,16 @@ would hold         $0.0000618 (61800000 pico), the most it can cost
       new ServiceError('conflict', 'The catalog has revision 3.', 'expectedRevision'),
     );
     const planned = await run(['catalog', 'plan', file], { revision: 3, faults: [{ line: 1, field: '', problem: 'bad' }], changes: null });
+    const prices = { models: [], plansBefore: [], plansAfter: [] };
+    const total = { requests: 0, chargedPicoUsd: '0', beforePicoUsd: '0', afterPicoUsd: '0' };
+    const rated = { accounts: [], accountCount: 0, total, imagesUnknown: 0 };
+    const plan = { revision: 3, faults: [], changes: null };
+    const repriced = await run(['catalog', 'plan', file, '--month', '2027-01'], (subject: string) =>
+      subject === 'billing.v1.usage.rerate' ? rated : { ...plan, prices },
+    );
+    const alone = await run(['catalog', 'plan', file, '--json'], (subject: string) =>
+      subject === 'billing.v1.usage.rerate' ? new ServiceError('unavailable', 'it is away') : { ...plan, prices },
+    );
     await rm(folder, { recursive: true });
     const sent = { yaml: 'models: []\n', fileName: file };
     expect(applied.asked).toEqual({ subject: 'catalog.v1.catalog.apply', payload: sent });
@@ -472,9 +482,12 @@ would hold         $0.0000618 (61800000 pico), the most it can cost
       1,
     ]);
     expect(planned).toMatchObject({
-      asked: { subject: 'catalog.v1.catalog.plan', payload: { yaml: sent.yaml } },
+      asked: { subject: 'catalog.v1.catalog.plan', payload: { yaml: sent.yaml, withPrices: true } },
       ...{ out: 'line 1: bad\n', code: 1 },
     });
+    expect(repriced).toMatchObject({ asked: { subject: 'billing.v1.usage.rerate', payload: { month: '2027-01', prices } }, code: 0 });
+    expect(repriced.out).toMatch(/^nothing to change: revision 3 is equal\n\n.*in 2027-01:\nno usage\n$/);
+    expect([JSON.parse(alone.out), alone.code]).toEqual([{ ...plan, month: expect.any(String), notRated: 'it is away' }, 0]);
   });
 });
 

@@ -1,8 +1,9 @@
-import { IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import type { Caller } from './audit.js';
 import { Id, type Paged } from './billing/fields.js';
 import type { CatalogChanges, PriceChange } from './catalog.js';
 import { Endpoint } from './endpoint.js';
+import type { PriceComparison } from './price-comparison.js';
 import { REVISION_MAX } from './revisions.js';
 
 /** A change of the catalog, and its author. */
@@ -45,6 +46,8 @@ export class CatalogPlanRequest {
   @IsString() @Length(1, 1_000_000) yaml!: string;
   /** User who would apply the text. Default: `cli`. With `PANEL_PRIVATE_NETWORK=off` the panel may apply less. */
   @IsOptional() @IsIn(['cli', 'panel']) appliedBy?: 'cli' | 'panel';
+  /** True: the reply has the prices of both catalogs. */
+  @IsOptional() @IsBoolean() withPrices?: boolean;
 }
 
 export interface CatalogFault {
@@ -62,6 +65,8 @@ export interface CatalogPlanReply {
   faults: CatalogFault[];
   /** Changes that the apply would make. Null when there are none, or faults. */
   changes: CatalogDifferences | null;
+  /** The present prices and those after the apply, if it was asked for and one differs. */
+  prices?: PriceComparison;
 }
 
 /** Changes with the values of the fields, without changes of the order alone. */

@@ -12,6 +12,7 @@ import * as ownKey from './billing/own-key.js';
 import * as plans from './billing/plans.js';
 import * as projects from './billing/projects.js';
 import * as requests from './billing/requests.js';
+import * as rerate from './billing/rerate.js';
 import * as usage from './billing/usage.js';
 import * as webhooks from './billing/webhooks.js';
 import * as catalog from './catalog.js';
@@ -36,6 +37,7 @@ const MODULES = [
   plans,
   movements,
   usage,
+  rerate,
   holds,
   requests,
   ledger,

@@ -67,6 +67,7 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.movement.list': ['cli', 'panel', 'internal'],
   'billing.v1.usage.query': ['cli', 'panel', 'internal'],
   'billing.v1.usage.rebuild': ['cli'],
+  'billing.v1.usage.rerate': ['cli'],
   'billing.v1.ledger.check': ['cli', 'panel'],
   'billing.v1.ledger.check.list': ['cli', 'panel'],
   'billing.v1.month.close': ['cli'],

@@ -1,4 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
+import { UsageRerateRequest, usageRerate } from '#contracts/billing/rerate.js';
 import { UsageQueryRequest, usageQuery, usageRebuild } from '#contracts/billing/usage.js';
 import type { EmptyRequest } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
@@ -9,6 +10,7 @@ import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { nameReader } from '../accounts/name-reader.js';
+import { Rerater } from '../ledger/rerater.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { UsageCloser } from '../usage/usage-closer.js';
 import { LOGGER, PRISMA } from './injected.js';
@@ -20,12 +22,24 @@ export class UsageController {
     @Inject(PRISMA) private readonly prisma: PrismaClient,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly usageCloser: UsageCloser,
+    private readonly rerater: Rerater,
   ) {}
 
   @Serves(usageQuery)
   async query(request: UsageQueryRequest, { caller }: CallContext) {
     const reader = nameReader(caller, request.accountId);
     return this.reads.read(reader, [usageQuery.subject, request], (prisma) => queryUsage(prisma, request));
+  }
+
+  @Serves(usageRerate)
+  async rerate(request: UsageRerateRequest) {
+    try {
+      return await this.rerater.rerate(request);
+    } catch (cause) {
+      if (cause instanceof ServiceError) throw cause;
+      const message = 'The month was not re-rated: the database is away, took too long, or is being changed.';
+      throw new ServiceError('unavailable', message, undefined, { cause });
+    }
   }
 
   @Serves(usageRebuild)

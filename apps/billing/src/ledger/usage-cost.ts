@@ -2,33 +2,42 @@
  * The cost of a usage in SQL, apart from the code that charges: the check I9 compares the two.
  */
 
-/** A row of the journals: a settlement or a late one. */
-type Row = 's' | 'l';
+/** A relation with the tokens of a usage, such as `s` for a settlement or `l` for a late one. */
+type Row = string;
+
+/** A relation with a price in the columns of a settlement. */
+type List = string;
 
 /** Cost of the usage of a row at the price of the settlement `s`: a row without tokens is not billed. */
 export function usageCost(row: Row): string {
-  return `CASE WHEN s.price_rules IS NULL THEN ${flatCost(row)} ELSE ${ruledCost(row)} END
+  return `${tokenCost(row, 's')}
         + CASE WHEN ${row}.prompt_tokens > 0 OR ${row}.output_tokens > 0
           THEN coalesce(s.request_price, 0) + coalesce(s.image_price::numeric * s.images, 0)
             + coalesce((SELECT sum((i ->> 'images')::numeric * (i ->> 'imagePicoUsd')::numeric)
               FROM jsonb_array_elements(s.price_rules -> 'imageSteps') i), 0) ELSE 0 END`;
 }
 
+/** Cost of the tokens of a row. */
+export function tokenCost(row: Row, list: List): string {
+  return `CASE WHEN ${list}.price_rules IS NULL THEN ${flatCost(row, list)} ELSE ${ruledCost(row, list)} END`;
+}
+
 const written = (row: Row): string => `coalesce(${row}.cache_write_tokens, 0)`;
 const written1h = (row: Row): string => `coalesce(${row}.cache_write_1h_tokens, 0)`;
 
-function flatCost(row: Row): string {
-  return `(${row}.prompt_tokens - ${row}.cached_tokens - ${written(row)} - ${written1h(row)})::numeric * s.input_price
-        + ${row}.cached_tokens::numeric * s.cached_input_price + ${row}.output_tokens::numeric * s.output_price
-        + ${written(row)}::numeric * coalesce(s.cache_write_price, s.input_price)
-        + ${written1h(row)}::numeric * coalesce(s.cache_write_1h_price, s.cache_write_price, s.input_price)`;
+/** Cost of the tokens of a row, or of sums of rows, at the prices outside of steps and tiers. */
+export function flatCost(row: Row, list: List): string {
+  return `(${row}.prompt_tokens - ${row}.cached_tokens - ${written(row)} - ${written1h(row)})::numeric * ${list}.input_price
+        + ${row}.cached_tokens::numeric * ${list}.cached_input_price + ${row}.output_tokens::numeric * ${list}.output_price
+        + ${written(row)}::numeric * coalesce(${list}.cache_write_price, ${list}.input_price)
+        + ${written1h(row)}::numeric * coalesce(${list}.cache_write_1h_price, ${list}.cache_write_price, ${list}.input_price)`;
 }
 
 /**
  * The prompt has stretches of tokens, each with the prices of the last step for the whole request or of a step for the excess after it. In
  * each the tokens come in the order read, written for an hour, written for 5 minutes, neither.
  */
-function ruledCost(row: Row): string {
+function ruledCost(row: Row, list: List): string {
   const cached = `${row}.cached_tokens`;
   const after1h = `(${cached} + ${written1h(row)})`;
   const after5m = `(${cached} + ${written1h(row)} + ${written(row)})`;
@@ -44,10 +53,10 @@ function ruledCost(row: Row): string {
                 SELECT x, (x ->> 'above')::int FROM jsonb_array_elements(own.list -> 'steps') x
                 WHERE x ->> 'reprices' = 'excess' AND (x ->> 'above')::int < ${row}.prompt_tokens
                   AND (x ->> 'above')::int > coalesce((whole.step ->> 'above')::int, 0)) stretches) stretched), 0)
-          FROM (SELECT coalesce((SELECT t FROM jsonb_array_elements(s.price_rules -> 'tiers') t WHERE t ->> 'tier' = ${row}.tier),
-              jsonb_strip_nulls(jsonb_build_object('inputPicoUsd', s.input_price::text, 'cachedInputPicoUsd', s.cached_input_price::text,
-                'cacheWritePicoUsd', s.cache_write_price::text, 'cacheWrite1hPicoUsd', s.cache_write_1h_price::text,
-                'outputPicoUsd', s.output_price::text, 'steps', s.price_rules -> 'steps'))) AS list) own
+          FROM (SELECT coalesce((SELECT t FROM jsonb_array_elements(${list}.price_rules -> 'tiers') t WHERE t ->> 'tier' = ${row}.tier),
+              jsonb_strip_nulls(jsonb_build_object('inputPicoUsd', ${list}.input_price::text, 'cachedInputPicoUsd', ${list}.cached_input_price::text,
+                'cacheWritePicoUsd', ${list}.cache_write_price::text, 'cacheWrite1hPicoUsd', ${list}.cache_write_1h_price::text,
+                'outputPicoUsd', ${list}.output_price::text, 'steps', ${list}.price_rules -> 'steps'))) AS list) own
           LEFT JOIN LATERAL (SELECT x AS step FROM jsonb_array_elements(own.list -> 'steps') x
             WHERE x ->> 'reprices' = 'whole' AND (x ->> 'above')::int < ${row}.prompt_tokens
             ORDER BY (x ->> 'above')::int DESC LIMIT 1) whole ON true)`;

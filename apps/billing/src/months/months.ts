@@ -15,7 +15,7 @@ import { digestNow, readDetached, renderDetached } from '../journal/detached-mon
 import { monthAfter, monthStart } from '../journal/journal-rows.js';
 import { FILE_START, listKeyColumns, type Query, readPage } from '../journal/month-files.js';
 import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor.js';
-import { guardCheck } from '../sql/guard-check.js';
+import { runGuarded } from '../sql/guard-check.js';
 import { closeMonth } from './close-month.js';
 import { attachMonth, detachMonth } from './detach-month.js';
 
@@ -101,21 +101,9 @@ export class Months {
   private once<Reply>(call: string, work: (connection: PgConnection, signal: AbortSignal) => Promise<Reply>): Promise<Reply> {
     const running = this.running.get(call) as Promise<Reply> | undefined;
     if (running) return running;
-    const started = this.run(work).finally(() => this.running.delete(call));
+    const started = runGuarded(this.options.connect, this.stopping.signal, work).finally(() => this.running.delete(call));
     this.running.set(call, started);
     return started;
-  }
-
-  private async run<Reply>(work: (connection: PgConnection, signal: AbortSignal) => Promise<Reply>): Promise<Reply> {
-    this.stopping.signal.throwIfAborted();
-    const { connect } = this.options;
-    const connection = await connect();
-    try {
-      const guard = { connection, connect, stopping: this.stopping.signal };
-      return await guardCheck(guard, (signal) => work(connection, signal));
-    } finally {
-      await connection.end().catch(() => undefined);
-    }
   }
 }
 

@@ -47,6 +47,21 @@ export async function guardCheck<Result>(
   }
 }
 
+/** Runs work that may take minutes on a connection of its own, as a guarded check. */
+export async function runGuarded<Result>(
+  connect: () => Promise<PgConnection>,
+  stopping: AbortSignal,
+  work: (connection: PgConnection, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  stopping.throwIfAborted();
+  const connection = await connect();
+  try {
+    return await guardCheck({ connection, connect, stopping }, (signal) => work(connection, signal));
+  } finally {
+    await connection.end().catch(() => undefined);
+  }
+}
+
 /** A change waits for a lock of the check, or for the end of its snapshot, as CREATE INDEX CONCURRENTLY does. */
 const SCHEMA_CHANGE_WAITS = `SELECT 1 FROM pg_locks waits JOIN pg_locks has
     ON has.relation = waits.relation AND has.database = waits.database AND waits.mode = 'AccessExclusiveLock'

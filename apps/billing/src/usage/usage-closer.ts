@@ -2,7 +2,7 @@ import type { UsageRebuildReply } from '#contracts/billing/usage.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
 import { Rounds } from '../rounds.js';
-import { guardCheck, YieldedToMigrationError } from '../sql/guard-check.js';
+import { runGuarded, YieldedToMigrationError } from '../sql/guard-check.js';
 import { closeUsage, rebuildUsage } from './close-usage.js';
 
 export interface UsageCloserOptions {
@@ -62,14 +62,7 @@ export class UsageCloser {
     return { ...rows, milliseconds: Math.round(performance.now() - start) };
   }
 
-  private async guarded<Result>(work: (connection: PgConnection) => Promise<Result>): Promise<Result> {
-    this.stopping.signal.throwIfAborted();
-    const { connect } = this.options;
-    const connection = await connect();
-    try {
-      return await guardCheck({ connection, connect, stopping: this.stopping.signal }, () => work(connection));
-    } finally {
-      await connection.end().catch(() => undefined);
-    }
+  private guarded<Result>(work: (connection: PgConnection) => Promise<Result>): Promise<Result> {
+    return runGuarded(this.options.connect, this.stopping.signal, work);
   }
 }

@@ -34,6 +34,7 @@ const store = {
   },
 };
 const plan = (text: string) => planCatalog(store, text, () => undefined);
+const priced = (text: string) => planCatalog(store, text, () => undefined, { withPrices: true });
 
 test('the faults of a text have their lines, in the order of the file', async () => {
   const faulty = TEXT.replace('contextTokens: 100', 'contextTokens: many').replace('baseUrl: http://u/v1', 'baseUrl: u');
@@ -67,5 +68,36 @@ test('the changes of a text have their values, and prices before and after', asy
       upstreams: none,
       repriced: [{ model: 'a', before: price(3, '2000000'), after: price(4, '3000000') }],
     },
+  });
+});
+
+describe('with prices', () => {
+  const before = { inputUsdPerMTok: '1.00', cachedInputUsdPerMTok: '0.00', outputUsdPerMTok: '2.00' };
+
+  test('those of both catalogs, where a model is repriced', async () => {
+    expect((await priced(TEXT.replace('outputUsdPerMTok: "2"', 'outputUsdPerMTok: "3"'))).prices).toEqual({
+      models: [{ id: 'a', before, after: { ...before, outputUsdPerMTok: '3.00' } }],
+      plansBefore: [],
+      plansAfter: [],
+    });
+  });
+
+  test('those of all models, where a price plan changes', async () => {
+    const plans =
+      'pricePlans: [{ id: p, discountPercent: 10, models: [{ id: a, price: { inputUsdPerMTok: "1", cachedInputUsdPerMTok: "0", outputUsdPerMTok: "1" } }] }]\n';
+    expect((await priced(TEXT + plans)).prices).toEqual({
+      models: [{ id: 'a', before, after: before }],
+      plansBefore: [],
+      plansAfter: [{ id: 'p', discountPercent: '10', models: [{ id: 'a', price: { ...before, outputUsdPerMTok: '1.00' } }] }],
+    });
+  });
+
+  test.each([
+    ['an equal text', TEXT],
+    ['a change of other fields', TEXT.replace('ownedBy: us', 'ownedBy: them')],
+    ['a model that goes', TEXT.replace('    ownedBy: us', '    ownedBy: us\n    enabled: false')],
+    ['faults', 'models: 7'],
+  ])('none for %s', async (_, text) => {
+    expect(await priced(text)).not.toHaveProperty('prices');
   });
 });

@@ -1,5 +1,5 @@
 import type { CatalogDifferences } from '#contracts/catalog-revisions.js';
-import { renderPlan } from './catalog-report.js';
+import { renderPlan, renderRated } from './catalog-report.js';
 
 const NONE = { added: [], changed: [], disabled: [] };
 const changes = (over: Partial<CatalogDifferences>) => ({ models: NONE, upstreams: NONE, repriced: [], ...over });
@@ -54,4 +54,38 @@ test.each([
   ],
 ])('renders a plan with %s', (_, plan, text) => {
   expect(renderPlan({ revision: 7, ...plan })).toBe(text);
+});
+
+describe('what a month would have cost', () => {
+  const usage = (requests: number, before: string, after: string) => ({
+    ...{ requests, chargedPicoUsd: '2500000000000', beforePicoUsd: before, afterPicoUsd: after },
+  });
+  const month = '2027-01';
+  const rated = {
+    accounts: [
+      { accountId: 'a-1', name: 'acme', ...usage(2, '3000000000000', '1000000000001') },
+      { accountId: 'a-2', name: 'beta', ...usage(10, '1000000', '2000000') },
+    ],
+    accountCount: 2,
+    total: usage(12, '3000001000000', '1000002000001'),
+    imagesUnknown: 0,
+  };
+
+  test('each account, and all', () => {
+    expect(renderRated({ month, rated }).join('\n')).toBe(`
+the models whose prices may change, in 2027-01:
+ACCOUNT  ID   REQUESTS  CHARGED  NOW WOULD COST  THEN WOULD COST  CHANGE
+acme     a-1         2  $2.50    $3.00           $1.000000000001  -$1.999999999999
+beta     a-2        10  $2.50    $0.000001       $0.000002        $0.000001
+all 2    -          12  $2.50    $3.000001       $1.000002000001  -$1.999998999999`);
+  });
+
+  test('no usage, requests whose images are unknown, and a billing that did not answer', () => {
+    const none = { ...rated, accounts: [], accountCount: 0, imagesUnknown: 3 };
+    expect(renderRated({ month, rated: none })).toEqual([
+      ...['', 'the models whose prices may change, in 2027-01:', 'no usage'],
+      '3 requests without images: the journal does not have their number',
+    ]);
+    expect(renderRated({ month, notRated: 'it is away.' })).toEqual(['', 'the usage of 2027-01 was not priced: it is away.']);
+  });
 });

@@ -1,6 +1,7 @@
+import type { RatedUsage, UsageRerateReply } from '#contracts/billing/rerate.js';
 import type { CatalogApplyReply, CatalogChanges, EntryChanges, PriceChange } from '#contracts/catalog.js';
 import type { CatalogDifferences, CatalogPlanReply, EntryDifferences } from '#contracts/catalog-revisions.js';
-import { renderPrices } from '../render.js';
+import { renderDollars, renderPrices, renderTable } from '../render.js';
 
 /** Names listed of each kind; the rest is counted. The service's log and `--json` list all. */
 const NAMED_MAX = 20;
@@ -85,4 +86,32 @@ function renderEntryDifferences({ added, changed, disabled }: EntryDifferences, 
 function renderValue(value: unknown): string {
   const text = JSON.stringify(value);
   return text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text;
+}
+
+/** The costs of a month at new prices, or the reason why they are not known. */
+export type RatedChange = { month: string } & ({ rated: UsageRerateReply } | { notRated: string });
+
+/** Renders what a month would have cost each account, those with the largest change first. */
+export function renderRated(change: RatedChange): string[] {
+  const { month } = change;
+  if ('notRated' in change) return ['', `the usage of ${month} was not priced: ${change.notRated}`];
+  const { accounts, accountCount, total, imagesUnknown } = change.rated;
+  const all = { name: `all ${accountCount}`, accountId: null, ...total };
+  const difference = ({ beforePicoUsd, afterPicoUsd }: RatedUsage): string =>
+    renderDollars(String(BigInt(afterPicoUsd) - BigInt(beforePicoUsd)));
+  const table = renderTable([...accounts.slice(0, NAMED_MAX), all], '', {
+    ACCOUNT: ({ name }) => name,
+    ID: ({ accountId }) => accountId,
+    REQUESTS: ({ requests }) => requests,
+    CHARGED: ({ chargedPicoUsd }) => renderDollars(chargedPicoUsd),
+    'NOW WOULD COST': ({ beforePicoUsd }) => renderDollars(beforePicoUsd),
+    'THEN WOULD COST': ({ afterPicoUsd }) => renderDollars(afterPicoUsd),
+    CHANGE: difference,
+  });
+  return [
+    '',
+    `the models whose prices may change, in ${month}:`,
+    ...(accountCount === 0 ? ['no usage'] : [table]),
+    ...(imagesUnknown === 0 ? [] : [`${count(imagesUnknown, 'request')} without images: the journal does not have their number`]),
+  ];
 }

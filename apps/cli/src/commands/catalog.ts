@@ -1,11 +1,11 @@
 import { catalogApply, modelList } from '#contracts/catalog.js';
-import { catalogGet, catalogPlan, revisionList } from '#contracts/catalog-revisions.js';
+import { catalogGet, revisionList } from '#contracts/catalog-revisions.js';
 import { REVISION_MAX } from '#contracts/revisions.js';
 import { command } from '../command.js';
 import { argument, cursor, optional, text, wholeNumber } from '../parameters.js';
 import { readTextFile } from '../read-file.js';
 import { morePages, renderPerMillion, renderTable } from '../render.js';
-import { renderApplied, renderPlan, summarize } from './catalog-report.js';
+import { renderApplied, summarize } from './catalog-report.js';
 
 /** Same limit as in the catalog service. */
 const CATALOG_LENGTH_MAX = 1_000_000;
@@ -24,16 +24,6 @@ export const catalogCommands = [
     endpoint: catalogApply,
     request: async ({ file, expectedRevision }) => ({ yaml: await readCatalog(file), fileName: file, expectedRevision }),
     render: renderApplied,
-  }),
-  command({
-    name: 'catalog plan',
-    summary: 'Show the faults of a YAML file, or what applying it would change; exit code 1 on a fault',
-    parameters: { file: argument(text(500, 'file'), 'such as config/catalog.yaml') },
-    examples: ['catalog plan config/catalog.yaml'],
-    endpoint: catalogPlan,
-    request: async ({ file }) => ({ yaml: await readCatalog(file) }),
-    render: renderPlan,
-    isFailure: ({ faults }) => faults.length > 0,
   }),
   command({
     name: 'catalog show',
@@ -85,6 +75,6 @@ export const catalogCommands = [
   }),
 ];
 
-function readCatalog(file: string): Promise<string> {
+export function readCatalog(file: string): Promise<string> {
   return readTextFile(file, CATALOG_LENGTH_MAX);
 }

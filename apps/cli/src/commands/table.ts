@@ -3,6 +3,7 @@ import { accountCommands } from './accounts.js';
 import { auditCommands } from './audit.js';
 import { budgetCommands } from './budgets.js';
 import { catalogCommands } from './catalog.js';
+import { catalogPlanCommands } from './catalog-plan.js';
 import { catalogPriceCommands } from './catalog-prices.js';
 import { estimateCommands } from './estimate.js';
 import { keyCommands } from './keys.js';
@@ -36,6 +37,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...monthCommands,
   ...auditCommands,
   ...webhookCommands,
+  ...catalogPlanCommands,
   ...catalogCommands,
   ...catalogPriceCommands,
   ...priceCommands,

@@ -43,7 +43,7 @@ export class ModelsController {
 
   @Handles('planCatalog')
   plan(@Input(CatalogPlanRequest) message: CatalogPlanRequest): Promise<CatalogPlanReply> {
-    return this.services.ask(catalogPlan, { ...message, appliedBy: 'panel' });
+    return this.services.ask(catalogPlan, { ...message, appliedBy: 'panel', withPrices: false });
   }
 
   @Handles('applyCatalog')

@@ -12,10 +12,10 @@ import type {
   CatalogDifferences,
   CatalogFault,
   CatalogGetReply,
-  CatalogPlanReply,
   CatalogPlanRequest,
   CatalogRevision,
   EntryDifferences,
+  CatalogPlanReply as PlanReply,
   RevisionListReply,
 } from '#contracts/catalog-revisions.js';
 import type { UpstreamCheck, UpstreamProbeEnd } from '#contracts/probe.js';
@@ -28,8 +28,9 @@ import type { PriceListReply, PriceScheduleRequest, ScheduledPrice } from '#cont
 export type { CatalogChanges, CatalogGetReply, CatalogModel, CatalogRevision, ModelListReply, PriceChange, RevisionListReply };
 
 /** `POST /catalog/plan`. Replies `CatalogPlanReply`; changes nothing. */
-export type CatalogPlanBody = Omit<CatalogPlanRequest, 'appliedBy'>;
-export type { CatalogDifferences, CatalogFault, CatalogPlanReply, EntryDifferences };
+export type CatalogPlanBody = Omit<CatalogPlanRequest, 'appliedBy' | 'withPrices'>;
+export type CatalogPlanReply = Omit<PlanReply, 'prices'>;
+export type { CatalogDifferences, CatalogFault, EntryDifferences };
 
 /** `POST /catalog/apply`. Replies `CatalogApplyReply`; 409 `conflict` when another revision than `expectedRevision` is current. */
 export type CatalogApplyBody = CatalogApplyRequest;

@@ -4,8 +4,8 @@ import { Endpoint } from '../endpoint.js';
 import { type Paged, Text } from './fields.js';
 
 /** `2027-01`, a month in UTC. */
-const MONTH = /^2\d{3}-(0[1-9]|1[0-2])$/;
-const MONTH_MESSAGE = '$property must be a month such as 2027-01';
+export const MONTH = /^2\d{3}-(0[1-9]|1[0-2])$/;
+export const MONTH_MESSAGE = '$property must be a month such as 2027-01';
 
 /**
  * Form of a column: `amount` is pico-USD within 64 bits, `sum` pico-USD of up to 38 digits, `count` a whole number within 64 bits, `time` has
