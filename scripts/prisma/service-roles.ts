@@ -223,6 +223,7 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
           'input',
           'reasoning',
           'tokens_per_image_max',
+          'embedding_dimensions',
         ],
       },
       route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority', 'concurrency_max', 'capabilities'] },

@@ -66,6 +66,14 @@ test('the model list has enabled models with their price version, without upstre
   });
 });
 
+test('the route list says which models are for embeddings', () => {
+  const models = [model, { ...model, id: 'b', embeddingDimensions: 8 }];
+  expect(renderRouteList({ ...state, models }).models.map(({ id, embeds }) => [id, embeds])).toEqual([
+    ['a', undefined],
+    ['b', true],
+  ]);
+});
+
 test.each<[string, boolean, boolean, boolean]>([
   ['a route to an upstream that wants reasoning back', true, true, true],
   ['a route that is off', false, true, false],

@@ -42,8 +42,9 @@ export function renderRouteList({ revision, upstreams, models }: CatalogState): 
     upstreams: upstreams.filter(({ id }) => inUse.has(id)).map(({ enabled, position, ...upstream }) => upstream),
     models: models
       .filter(({ enabled }) => enabled)
-      .map(({ id, routes }) => ({
+      .map(({ id, embeddingDimensions, routes }) => ({
         id,
+        ...(embeddingDimensions != null && { embeds: true as const }),
         routes: routes.filter(({ enabled, upstream }) => enabled && inUse.has(upstream)).map(({ enabled, position, ...route }) => route),
       })),
   };

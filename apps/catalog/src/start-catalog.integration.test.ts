@@ -120,6 +120,7 @@ test('a start applies its file: the gateway gets models and prices, the inferenc
         reasoning: false,
         reasoningEcho: false,
         tokensPerImageMax: 1_600,
+        embeddingDimensions: null,
         price: { version: 1, inputPicoUsd: '1000000', cachedInputPicoUsd: '0', outputPicoUsd: '1000000' },
       },
     ],

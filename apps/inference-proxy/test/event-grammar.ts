@@ -23,6 +23,10 @@ export function grammarFault(events: readonly StreamEvent[], ending: 'terminal' 
         if (event.text === '') return `${where} is empty`;
         content = true;
         break;
+      case 'embedding-delta':
+        if (event.vectors.length === 0) return `${where} is empty`;
+        content = true;
+        break;
       case 'tool-call-start':
         if (event.index !== calls.length) return `${where} has index ${event.index}, expected ${calls.length}`;
         if (event.callId === '' || ids.has(event.callId)) return `${where} has an empty or repeated id`;

@@ -70,3 +70,21 @@ test.each([
 ])('the official client throws the right error for status %d', async (status, kind) => {
   await expect(client.chat.completions.create({ model: 'sim-fast', messages: [user(`[[sim status=${status}]]`)] })).rejects.toThrow(kind);
 });
+
+test('embeddings: a vector depends on its input alone, and a shorter one is its beginning', async () => {
+  const model = 'sim-embed';
+  const both = await client.embeddings.create({ model, input: ['hello', 'world'] });
+  const one = await client.embeddings.create({ model, input: 'world', dimensions: 3, encoding_format: 'float' });
+  expect([both.usage, both.data.map(({ embedding }) => embedding.length)]).toEqual([{ prompt_tokens: 4, total_tokens: 4 }, [256, 256]]);
+  expect(one.data[0]?.embedding).toEqual(both.data[1]?.embedding.slice(0, 3));
+});
+
+test.each([
+  [400, { input: '' }],
+  [400, { input: Array(2_049).fill('a') }],
+  [400, { input: 'a', dimensions: 257 }],
+  [404, { input: 'a', model: 'sim-fast' }],
+  [503, { input: '[[sim status=503]]' }],
+])('embeddings: refused with %d: %j', async (status, request) => {
+  await expect(client.embeddings.create({ model: 'sim-embed', ...request })).rejects.toMatchObject({ status });
+});

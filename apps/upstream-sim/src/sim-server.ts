@@ -7,8 +7,10 @@ import { messagesDialect } from './dialects/messages/dialect.js';
 import { responsesDialect } from './dialects/responses/dialect.js';
 import type { SimDialect } from './dialects/sim-dialect.js';
 import { parseDirectives } from './directives.js';
+import { answerEmbeddings, EMBEDDING_MODELS, EMBEDDINGS_PATH } from './embeddings.js';
 import { PromptCache } from './prompt-cache.js';
-import { SIM_MODELS, type SimModel } from './reply/models.js';
+import { SIM_MODELS } from './reply/models.js';
+import type { SimReply } from './send-stream.js';
 import { SimError } from './sim-error.js';
 
 const BODY_BYTES_MAX = 64 * 1024 ** 2;
@@ -72,8 +74,14 @@ class Simulator {
     const url = new URL(request.url ?? '/', 'http://sim');
     const dialect = request.method === 'POST' ? DIALECTS.find(({ path }) => path.test(url.pathname)) : undefined;
     try {
-      if (dialect !== undefined) await this.generate(dialect, url.pathname, request, response);
-      else await this.answer(`${request.method} ${url.pathname}`, url, request, response);
+      if (dialect !== undefined) {
+        const groups = dialect.path.exec(url.pathname)?.groups ?? {};
+        await this.run(request, response, (body, reply) =>
+          answerRequest(dialect, this.state, body, dialect.parseRequest(body, groups), reply),
+        );
+      } else if (request.method === 'POST' && url.pathname === EMBEDDINGS_PATH) {
+        await this.run(request, response, (body, reply) => answerEmbeddings(body, this.state.defaults, reply));
+      } else await this.answer(`${request.method} ${url.pathname}`, url, request, response);
     } catch (error) {
       if (response.destroyed || response.headersSent) response.destroy();
       else {
@@ -83,7 +91,12 @@ class Simulator {
     }
   }
 
-  private async generate(dialect: SimDialect, path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Reads the body of a request to a model, counts and records it, and answers it. */
+  private async run(
+    request: IncomingMessage,
+    response: ServerResponse,
+    answer: (body: string, reply: SimReply) => Promise<void>,
+  ): Promise<void> {
     this.log.start();
     const disconnected = new AbortController();
     let broken = false;
@@ -98,8 +111,7 @@ class Simulator {
       broken = true;
       response.destroy();
     };
-    const parsedRequest = dialect.parseRequest(body, dialect.path.exec(path)?.groups ?? {});
-    await answerRequest(dialect, this.state, body, parsedRequest, { response, signal: disconnected.signal, breakOff });
+    await answer(body, { response, signal: disconnected.signal, breakOff });
   }
 
   private async answer(route: string, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -109,7 +121,7 @@ class Simulator {
         return reply(response, 200, { status: 'ok' });
       case 'GET /v1/models':
         this.authenticate(request);
-        return reply(response, 200, { object: 'list', data: [...SIM_MODELS].map(modelObject) });
+        return reply(response, 200, { object: 'list', data: [...SIM_MODELS, ...EMBEDDING_MODELS].map(modelObject) });
       case 'GET /sim/stats':
         return reply(response, 200, this.log.stats());
       case 'GET /sim/requests':
@@ -134,7 +146,7 @@ class Simulator {
   }
 }
 
-function modelObject([id, { contextTokens }]: [string, SimModel]): object {
+function modelObject([id, { contextTokens }]: [string, { contextTokens: number }]): object {
   return { id, object: 'model', created: 1_700_000_000, owned_by: 'upstream-sim', max_model_len: contextTokens };
 }
 

@@ -21,6 +21,8 @@ export interface CatalogModel {
   input: ('text' | 'image')[];
   reasoning: boolean;
   tokensPerImageMax: number;
+  /** Length of the vectors of a model for embeddings, which writes no replies. Absent or null: the model writes replies. */
+  embeddingDimensions?: number | null;
   /** True when a route returns earlier reasoning to the model (`UpstreamCapabilities.reasoningEcho`): it is part of the prompt. */
   reasoningEcho: boolean;
   /** Every change makes a new version. */
@@ -164,6 +166,10 @@ export interface UpstreamCapabilities {
   hiddenReasoning?: boolean | null;
   /** Output tokens billed for hidden reasoning when no usage came within `readOnMs`. Default 1,024. */
   hiddenTokensFloor?: number;
+  /** Most inputs of one call for embeddings; larger requests are split. Default 2,048. */
+  embeddingInputsMax?: number;
+  /** Most tokens of one call for embeddings, by the bound of the hold. One input alone may have more. Default 300,000. */
+  embeddingTokensMax?: number;
 }
 
 export interface UpstreamTimeouts {
@@ -254,7 +260,8 @@ export interface Route {
 
 export interface RouteListReply extends Revisioned {
   upstreams: Upstream[];
-  models: { id: string; routes: Route[] }[];
+  /** `embeds`: the model is for embeddings. */
+  models: { id: string; embeds?: true; routes: Route[] }[];
 }
 
 /** Only the inference-proxy may call it, because it names addresses of upstreams. Answered as `modelList`. */

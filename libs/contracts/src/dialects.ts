@@ -51,3 +51,6 @@ export const DIALECTS: Readonly<Record<Upstream['kind'], Dialect>> = {
     cacheKeys: ['text'],
   },
 };
+
+/** Dialects whose upstreams can serve embeddings. */
+export const EMBEDDING_KINDS: readonly Upstream['kind'][] = ['openai-chat'];

@@ -3,7 +3,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { Id, Nested, Text } from './billing/fields.js';
 import { StreamEndpoint } from './endpoint.js';
-import { TOKENS_MAX } from './rules/bounds.js';
+import { EMBEDDING_DIMENSIONS_MAX, TOKENS_MAX } from './rules/bounds.js';
 
 /** Permission to run one request: its hold, and the caps that keep its cost within the hold. */
 export class Ticket {
@@ -12,12 +12,14 @@ export class Ticket {
   @Text(128) requestId!: string;
   /** For log lines. */
   @IsOptional() @Id() keyId?: string;
-  /** Sent upstream as the output cap. */
-  @IsInt() @Min(1) @Max(TOKENS_MAX) outputTokensMax!: number;
+  /** Sent upstream as the output cap; 0 for embeddings. */
+  @IsInt() @Min(0) @Max(TOKENS_MAX) outputTokensMax!: number;
   /** Estimated prompt tokens, used when the upstream reports no usage. */
   @IsInt() @Min(1) @Max(TOKENS_MAX) promptTokensEstimate!: number;
   /** Lease of the hold, which the proxy renews. */
   @IsInt() @Min(1) leaseMs!: number;
+  /** Length of the vectors of a request for embeddings. */
+  @IsOptional() @IsInt() @Min(1) @Max(EMBEDDING_DIMENSIONS_MAX) embeddingDimensions?: number;
   /** True when the stream shall end with an `attempts-report`. */
   @IsOptional() @IsBoolean() reportsAttempts?: boolean;
 }

@@ -32,6 +32,8 @@ export const CAPABILITY_DEFAULTS: Readonly<Required<UpstreamCapabilities>> = {
   streamPlainRequests: false,
   hiddenReasoning: null,
   hiddenTokensFloor: 1_024,
+  embeddingInputsMax: 2_048,
+  embeddingTokensMax: 300_000,
 };
 
 export const TIMEOUT_DEFAULTS: Readonly<Required<UpstreamTimeouts>> = {

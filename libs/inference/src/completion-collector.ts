@@ -40,6 +40,7 @@ export class CompletionCollector {
         return;
       case 'tool-call-end':
       case 'upstream-start':
+      case 'embedding-delta':
       case 'settlement-deferred':
       case 'attempts-report':
         return;

@@ -23,12 +23,16 @@ export function estimatePromptTokens(size: PromptSize, { tokensPerImageMax, reas
  * Estimates the tokens to bill for a prompt that the upstream did not count. It must not exceed what the upstream would have counted:
  * only texts that every upstream gets count, and images at the size of a small one.
  */
-export function estimateBilledPromptTokens({ textBytes, images }: PromptSize, tokensPerImageMax: number): number {
-  return Math.max(1, Math.ceil(textBytes / BYTES_PER_TOKEN) + images * Math.min(TOKENS_PER_IMAGE_MIN, tokensPerImageMax));
+export function estimateBilledPromptTokens(
+  { textBytes, images, embedding }: Pick<PromptSize, 'textBytes' | 'images' | 'embedding'>,
+  tokensPerImageMax: number,
+): number {
+  const tokens = Math.ceil(textBytes / BYTES_PER_TOKEN) + (embedding?.tokens ?? 0);
+  return Math.max(1, tokens + images * Math.min(TOKENS_PER_IMAGE_MIN, tokensPerImageMax));
 }
 
 /** The fewest tokens that a prompt can have, for the refusal of one that cannot fit. */
-export function leastPromptTokens(size: PromptSize): number {
+export function leastPromptTokens(size: Pick<PromptSize, 'textBytes'>): number {
   return Math.floor(size.textBytes / BYTES_PER_TOKEN_MAX);
 }
 

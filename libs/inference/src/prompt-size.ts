@@ -1,4 +1,5 @@
 import { NO_REASONING, outputInstruction } from './added-texts.js';
+import { addInputs, type EmbeddingSize } from './embedding-size.js';
 import type { InferenceRequest } from './request.js';
 import { splitCallId } from './signed-call-id.js';
 import type { Tool } from './tool.js';
@@ -20,9 +21,16 @@ export interface PromptSize {
   images: number;
   /** Bytes of each image. Absent: there is none. */
   imageBytes?: number[];
+  /** Set when the request is for embeddings. The texts of its inputs count in `textBytes`. */
+  embedding?: EmbeddingSize;
 }
 
-export function measurePrompt({ turns, tools, output }: Pick<InferenceRequest, 'turns' | 'tools' | 'output'>): PromptSize {
+export function measurePrompt({
+  turns,
+  tools,
+  output,
+  embedding,
+}: Pick<InferenceRequest, 'turns' | 'tools' | 'output' | 'embedding'>): PromptSize {
   const size: PromptSize = {
     textBytes: 0,
     schemaBytes: Buffer.byteLength(outputInstruction(output)),
@@ -32,6 +40,7 @@ export function measurePrompt({ turns, tools, output }: Pick<InferenceRequest, '
   };
   for (const turn of turns) addTurn(turn, size);
   for (const tool of tools) size.textBytes += measureTool(tool);
+  if (embedding) size.embedding = addInputs(embedding, size);
   return size;
 }
 

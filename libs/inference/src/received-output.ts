@@ -40,6 +40,9 @@ export class ReceivedOutput {
       case 'tool-call-start':
         this.add(event.tool.name);
         return;
+      case 'embedding-delta':
+        this.hasContent = true; // vectors have no tokens
+        return;
       case 'tool-call-end':
       case 'upstream-start':
       case 'usage-report':

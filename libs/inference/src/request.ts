@@ -17,6 +17,13 @@ export interface Hints {
   parallelToolCalls?: boolean;
 }
 
+/** Inputs of a request for embeddings: texts, or the tokens of texts. */
+export interface EmbeddingInputs {
+  inputs: (string | number[])[];
+  /** Length of the vectors. Absent: the model's own. */
+  dimensions?: number;
+}
+
 /**
  * A generation request, independent of client formats. Plain JSON, so that it crosses NATS unchanged. It has been validated: client tools
  * only, consecutive tool results merged, no `toolChoice` without tools.
@@ -37,4 +44,6 @@ export interface InferenceRequest {
   /** The client's `prompt_cache_key`: requests with one key share a cache of the account. */
   cacheKey?: string;
   hints: Hints;
+  /** Set when the request is for embeddings: `turns` and `tools` are then empty, and `stream` is false. */
+  embedding?: EmbeddingInputs;
 }

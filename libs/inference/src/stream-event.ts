@@ -10,6 +10,7 @@ export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 
  * An event of a reply, independent of upstream dialects. Grammar of a stream:
  *
  *     upstream-start?  (text-delta | reasoning-delta | refusal-delta | tool call | usage-report)*  (completion-finish | completion-failure)
+ *     upstream-start?  embedding-delta*  usage-report  completion-finish
  *     tool call = tool-call-start  tool-call-delta*  tool-call-end
  *
  * - There is one terminal event, and nothing follows it. A stream whose reader cancelled ends with `usage-report` or
@@ -30,6 +31,8 @@ export type StreamEvent =
   | { type: 'tool-call-start'; index: number; callId: string; tool: ToolKey; kind: 'function' | 'custom' }
   | { type: 'tool-call-delta'; index: number; text: string }
   | { type: 'tool-call-end'; index: number }
+  /** Vectors of the next inputs, in their order: numbers, or their 32-bit floats in base64, little endian. */
+  | { type: 'embedding-delta'; vectors: (string | number[])[] }
   | { type: 'usage-report'; usage: Usage }
   /** The client disconnected. The inference-proxy reads on for the reported usage, and settles the hold. */
   | { type: 'settlement-deferred' }
@@ -66,6 +69,7 @@ export function isContent(event: StreamEvent): boolean {
     case 'refusal-delta':
     case 'tool-call-start':
     case 'tool-call-delta':
+    case 'embedding-delta':
       return true;
     case 'upstream-start':
     case 'tool-call-end':

@@ -10,6 +10,7 @@ import {
   type UpstreamTimeouts,
   type UpstreamTls,
 } from '#contracts/catalog.js';
+import { EMBEDDING_DIMENSIONS_MAX } from '#contracts/rules/bounds.js';
 import { PRICE_STEPS_MAX, PRICE_TIERS_MAX } from '#contracts/rules/price-rules.js';
 import { authFault } from '#contracts/upstream-auth.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
@@ -79,6 +80,8 @@ export class CapabilitiesEntry implements Omit<Required<UpstreamCapabilities>, '
   /** Default: by the kind of the upstream. */
   @Optional() @TrueOrFalse() hiddenReasoning?: boolean;
   @WholeNumber(0, TOKENS_MAX) hiddenTokensFloor = CAPABILITY_DEFAULTS.hiddenTokensFloor;
+  @WholeNumber(1, TOKENS_MAX) embeddingInputsMax = CAPABILITY_DEFAULTS.embeddingInputsMax;
+  @WholeNumber(1, TOKENS_MAX) embeddingTokensMax = CAPABILITY_DEFAULTS.embeddingTokensMax;
 }
 
 /** Capabilities of one model of an upstream: those that it names, without defaults. */
@@ -201,12 +204,15 @@ export class ModelEntry {
   @Optional() @WholeNumber(0, 253_402_300_799) created?: number;
   @TrueOrFalse() enabled = true;
   @WholeNumber(1, TOKENS_MAX) contextTokens!: number;
-  @WholeNumber(1, TOKENS_MAX) maxOutputTokens!: number;
+  /** Required, except of a model for embeddings, which has none. */
+  @Optional() @WholeNumber(1, TOKENS_MAX) maxOutputTokens?: number;
   /** Default: `maxOutputTokens`, at most 4,096. */
   @Optional() @WholeNumber(1, TOKENS_MAX) defaultOutputTokens?: number;
   @SetOf(['text', 'image'], 'text') input: ('text' | 'image')[] = ['text'];
   @TrueOrFalse() reasoning = false;
   @WholeNumber(1, TOKENS_MAX) tokensPerImageMax = 1_600;
+  /** Default: the model writes replies. */
+  @Optional() @WholeNumber(1, EMBEDDING_DIMENSIONS_MAX) embeddingDimensions?: number;
   @Fields() @ValidateNested() @Type(() => PriceEntry) price!: PriceEntry;
   @List(1, 100) @ValidateNested({ each: true }) @Type(() => RouteEntry) routes!: RouteEntry[];
 }

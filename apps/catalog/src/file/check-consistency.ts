@@ -1,5 +1,6 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
-import { DIALECTS } from '#contracts/dialects.js';
+import { DIALECTS, EMBEDDING_KINDS } from '#contracts/dialects.js';
+import { TOKENS_MAX } from '#contracts/rules/bounds.js';
 import { findPriceFaults } from '#contracts/rules/price-rules.js';
 import { authFault } from '#contracts/upstream-auth.js';
 import { pathFault, renderPath } from '#contracts/upstream-request.js';
@@ -114,12 +115,28 @@ function caches(kind: Upstream['kind'] | undefined, capabilities: Partial<Upstre
 
 function limits(model: ModelEntry, path: Path): FieldProblem[] {
   const { contextTokens, maxOutputTokens, defaultOutputTokens } = model;
+  if (model.embeddingDimensions != null) return embeddings(model, path);
+  if (maxOutputTokens === undefined) {
+    if (Object.keys(model).length === 0) return []; // no group of fields
+    return [{ path: [...path, 'maxOutputTokens'], problem: `is missing (must be a whole number from 1 to ${TOKENS_MAX})` }];
+  }
   const problems: FieldProblem[] = [];
   if (maxOutputTokens > contextTokens) {
     problems.push({ path: [...path, 'maxOutputTokens'], problem: `must not be above contextTokens (${contextTokens})` });
   }
   if (defaultOutputTokens !== undefined && defaultOutputTokens > maxOutputTokens) {
     problems.push({ path: [...path, 'defaultOutputTokens'], problem: `must not be above maxOutputTokens (${maxOutputTokens})` });
+  }
+  return problems;
+}
+
+/** Vectors are all that a model for embeddings returns. */
+function embeddings(model: ModelEntry, path: Path): FieldProblem[] {
+  const problems = (['maxOutputTokens', 'defaultOutputTokens'] as const)
+    .filter((field) => model[field] !== undefined)
+    .map((field) => ({ path: [...path, field], problem: 'is for models that write; one for embeddings has no output' }));
+  if (Array.isArray(model.input) && model.input.includes('image')) {
+    problems.push({ path: [...path, 'input'], problem: 'must be [text] for embeddings' });
   }
   return problems;
 }
@@ -142,9 +159,13 @@ function routes(model: ModelEntry, path: Path, upstreams: ReadonlyMap<string, Up
     }
     const target = JSON.stringify([upstream, route.model]);
     const earlier = first.get(target);
+    const kind = upstreams.get(upstream)?.kind;
+    if (model.embeddingDimensions != null && kind !== undefined && !EMBEDDING_KINDS.includes(kind)) {
+      return [{ path: [...here, 'upstream'], problem: `must be of kind ${EMBEDDING_KINDS.join(' or ')}: the model is for embeddings` }];
+    }
     if (earlier === undefined) {
       first.set(target, index);
-      return caches(upstreams.get(upstream)?.kind, route.capabilities, here);
+      return caches(kind, route.capabilities, here);
     }
     return [{ path: here, problem: `repeats routes[${earlier}]; give that one more weight instead` }];
   });

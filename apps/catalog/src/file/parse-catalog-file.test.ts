@@ -59,6 +59,7 @@ test('absent fields have their defaults', () => {
         input: ['text'],
         reasoning: false,
         tokensPerImageMax: 1_600,
+        embeddingDimensions: null,
         price: { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n },
         routes: [{ upstream: 'local', model: 'Org/Small', weight: 1, priority: 0, concurrencyMax: null, capabilities: null }],
       },
@@ -212,6 +213,7 @@ models:
     input: ['text', 'image'],
     reasoning: true,
     tokensPerImageMax: 85,
+    embeddingDimensions: null,
     price: { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 1n },
     routes: [
       {
@@ -229,6 +231,11 @@ models:
 test('defaultOutputTokens is maxOutputTokens when that is less than 4,096', () => {
   const text = SMALLEST.replace('maxOutputTokens: 8192', 'maxOutputTokens: 256');
   expect(parseCatalogFile(text, 'c.yaml', noVariables).models[0]?.defaultOutputTokens).toBe(256);
+});
+
+test('a model for embeddings has dimensions instead of an output limit', () => {
+  const text = SMALLEST.replace('maxOutputTokens: 8192', 'embeddingDimensions: 768');
+  expect(parseCatalogFile(text, 'c.yaml', noVariables).models[0]).toMatchObject({ embeddingDimensions: 768, maxOutputTokens: 1 });
 });
 
 describe('faults', () => {
@@ -307,6 +314,18 @@ describe('faults', () => {
       'a default beyond the maximum',
       edited(['maxOutputTokens: 8192', 'maxOutputTokens: 8192\n    defaultOutputTokens: 8193']),
       'c.yaml:11: models[0].defaultOutputTokens: must not be above maxOutputTokens (8192)',
+    ],
+    [
+      'no output limit',
+      edited(['    maxOutputTokens: 8192\n', '']),
+      'c.yaml:7: models[0].maxOutputTokens: is missing (must be a whole number from 1 to 2147483647)',
+    ],
+    [
+      'an output limit, images and a dialect without embeddings beside dimensions',
+      edited(['kind: openai-chat', 'kind: gemini'], ['8192', '8192\n    embeddingDimensions: 768\n    input: [text, image]']),
+      'c.yaml:10: models[0].maxOutputTokens: is for models that write; one for embeddings has no output\n' +
+        'c.yaml:12: models[0].input: must be [text] for embeddings\n' +
+        'c.yaml:14: models[0].routes[0].upstream: must be of kind openai-chat: the model is for embeddings',
     ],
     [
       'inputs without text',
@@ -637,6 +656,15 @@ test('the entries of upstreams in docs/upstreams.md are valid', () => {
   ]);
 });
 
+test('the model for embeddings in docs/upstreams.md is valid', () => {
+  const page = readFileSync(new URL('../../../../docs/upstreams.md', import.meta.url), 'utf8');
+  const entries = page.match(/(?<=```yaml\n)models:\n[^`]*embeddingDimensions[^`]*/)?.[0] ?? '';
+  const upstream = '{ id: openai, kind: openai-chat, baseUrl: "https://api.openai.com/v1" }';
+  expect(parseCatalogFile(`upstreams: [${upstream}]\n${entries}`, 'upstreams.md', noVariables).models).toMatchObject([
+    { id: 'text-embedding-3-small', embeddingDimensions: 1_536 },
+  ]);
+});
+
 test('the catalog of the repository is valid and offers the simulated models', () => {
   const text = readFileSync(new URL('../../../../config/catalog.yaml', import.meta.url), 'utf8');
   const { upstreams, models } = parseCatalogFile(text, 'config/catalog.yaml', noVariables);
@@ -651,6 +679,7 @@ test('the catalog of the repository is valid and offers the simulated models', (
     { id: 'sim-reason', contextTokens: 131_072, maxOutputTokens: 32_768, input: ['text'], reasoning: true },
     { id: 'sim-vision', contextTokens: 131_072, maxOutputTokens: 8_192, input: ['text', 'image'], reasoning: false },
     { id: 'sim-tiny', contextTokens: 2_048, maxOutputTokens: 256, input: ['text'], reasoning: false },
+    { id: 'sim-embed', contextTokens: 8_192, maxOutputTokens: 1, input: ['text'], reasoning: false },
   ]);
   expect(models[0]?.price).toEqual({ inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n });
 });

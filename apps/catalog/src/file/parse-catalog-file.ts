@@ -35,6 +35,8 @@ export interface WantedModel extends Omit<CatalogModel, 'created' | 'price' | 'r
 export type WantedPricePlan = PricePlan & { enabled: boolean };
 
 const DEFAULT_OUTPUT_TOKENS_MAX = 4_096;
+/** `maxOutputTokens` of a model for embeddings: the least that the database takes. Nothing reads it. */
+const NO_OUTPUT_TOKENS = 1;
 
 /** The fields of a catalog. */
 const FIELDS: readonly string[] = ['upstreams', 'models', 'pricePlans'] satisfies (keyof CatalogFileEntry)[];
@@ -177,11 +179,14 @@ function toUpstream({
 }
 
 function toModel({ displayName, created, defaultOutputTokens, price, routes, ...model }: ModelEntry): WantedModel {
+  const { maxOutputTokens = NO_OUTPUT_TOKENS, embeddingDimensions = null } = model;
   return {
     ...model,
     displayName: displayName ?? null,
     created: created ?? null,
-    defaultOutputTokens: defaultOutputTokens ?? Math.min(model.maxOutputTokens, DEFAULT_OUTPUT_TOKENS_MAX),
+    maxOutputTokens,
+    defaultOutputTokens: defaultOutputTokens ?? Math.min(maxOutputTokens, DEFAULT_OUTPUT_TOKENS_MAX),
+    embeddingDimensions,
     price: parseListPrices(price),
     routes: routes.map(({ concurrencyMax, capabilities, ...route }) => ({
       ...route,

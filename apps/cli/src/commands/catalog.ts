@@ -64,7 +64,7 @@ export const catalogCommands = [
         NAME: (row) => row.displayName ?? null,
         'OWNED BY': (row) => row.ownedBy,
         CONTEXT: (row) => row.contextTokens,
-        'MAX OUTPUT': (row) => row.maxOutputTokens,
+        'MAX OUTPUT': (row) => (row.embeddingDimensions == null ? row.maxOutputTokens : `${row.embeddingDimensions} dimensions`),
         INPUT: (row) => row.input.join('+'),
         REASONING: (row) => row.reasoning,
         'IN $/M': (row) => renderPerMillion(row.price.inputPicoUsd),

@@ -11,7 +11,7 @@ const WAITING_MAX = 10_000;
 
 /** Endpoints that run a model. The others have no activity. */
 const PROTOCOLS: ReadonlyMap<string, ProtocolName> = new Map(
-  [ROUTES.chatCompletions, ROUTES.responses, ROUTES.messages].map(({ path, format }) => [path, format] as const),
+  [ROUTES.chatCompletions, ROUTES.embeddings, ROUTES.responses, ROUTES.messages].map(({ path, format }) => [path, format] as const),
 );
 
 interface Ended {

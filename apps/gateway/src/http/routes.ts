@@ -19,6 +19,7 @@ export const ROUTES = {
   chatCompletions: { method: 'POST', path: '/v1/chat/completions', key: 'bearer', format: 'chat' },
   responses: { method: 'POST', path: '/v1/responses', key: 'bearer', format: 'responses' },
   messages: { method: 'POST', path: '/v1/messages', key: 'bearer-or-x-api-key', format: 'messages' },
+  embeddings: { method: 'POST', path: '/v1/embeddings', key: 'bearer', format: 'chat' },
   countTokens: { method: 'POST', path: '/v1/messages/count_tokens', key: 'bearer-or-x-api-key', format: 'messages', isFree: true },
   models: { method: 'GET', path: '/v1/models', key: 'bearer-or-x-api-key', followsVersion: true, isFree: true },
   model: { method: 'GET', path: '/v1/models/:id', key: 'bearer-or-x-api-key', followsVersion: true, isFree: true },

@@ -2,6 +2,8 @@ import { VERSION } from '#config/version.js';
 import { ROUTES, type Route, type RouteName } from '../http/routes.js';
 import { REPLY_SCHEMAS as CHAT_REPLIES } from '../protocols/chat/reply-schema.js';
 import { REQUEST_SCHEMAS as CHAT_REQUESTS } from '../protocols/chat/request-schema.js';
+import { REPLY_SCHEMAS as EMBEDDING_REPLIES } from '../protocols/embeddings/reply-schema.js';
+import { REQUEST_SCHEMAS as EMBEDDING_REQUESTS } from '../protocols/embeddings/request-schema.js';
 import { REPLY_SCHEMAS as MESSAGES_REPLIES } from '../protocols/messages/reply-schema.js';
 import { REQUEST_SCHEMAS as MESSAGES_REQUESTS } from '../protocols/messages/request-schema.js';
 import { REPLY_SCHEMAS as RESPONSES_REPLIES } from '../protocols/responses/reply-schema.js';
@@ -22,7 +24,7 @@ another method, 426 for a WebSocket, and 400, 408 and 431 for a request that is 
 \`retry-after\`; do not repeat other requests unchanged. A stream that has begun has status 200, and a failure is one of its events.`;
 
 const TAGS: Record<TagName, string> = {
-  Generation: 'Model replies in three formats, plain and streamed.',
+  Generation: 'Model replies in three formats, plain and streamed, and embeddings.',
   Account: 'Available models, the balance, and what a key may use and has used. Free.',
   Service: 'Probes and this document. No key is required.',
 };
@@ -54,6 +56,8 @@ export function openApiDocument(): object {
         ...RESPONSES_REPLIES,
         ...MESSAGES_REQUESTS,
         ...MESSAGES_REPLIES,
+        ...EMBEDDING_REQUESTS,
+        ...EMBEDDING_REPLIES,
         ...ACCOUNT_SCHEMAS,
         ...OWN_KEY_SCHEMAS,
         ...ERROR_SCHEMAS,

@@ -2,6 +2,7 @@ import type { ErrorCode } from '#inference/errors.js';
 import type { RouteName } from '../http/routes.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { REQUEST_EXAMPLES as CHAT_EXAMPLES } from '../protocols/chat/examples.js';
+import { REQUEST_EXAMPLES as EMBEDDING_EXAMPLES, REPLY_EXAMPLES } from '../protocols/embeddings/examples.js';
 import { type JsonSchema, type RequestExample, ref } from '../protocols/json-schema/json-schema.js';
 import { COUNT_EXAMPLES, REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
@@ -110,6 +111,16 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     reply: { schema: ref('Message'), examples: plainReplyExamples(ADAPTERS.messages, MESSAGES_EXAMPLES) },
     stream: { schema: ref('MessageStreamEvent'), examples: streamedReplyExamples(ADAPTERS.messages, MESSAGES_EXAMPLES) },
     replyHeaders: { ...RATE_LIMIT_HEADERS, ...ANTHROPIC_RATE_LIMIT_HEADERS },
+    errors: GENERATION_ERRORS,
+  },
+  embeddings: {
+    tag: 'Generation',
+    operationId: 'createEmbeddings',
+    summary: 'Vectors of texts, for models for embeddings',
+    description: `${BILLED} Billed by the tokens of the inputs.`,
+    request: { schema: ref('EmbeddingsRequest'), examples: EMBEDDING_EXAMPLES },
+    reply: { schema: ref('EmbeddingList'), examples: REPLY_EXAMPLES },
+    replyHeaders: RATE_LIMIT_HEADERS,
     errors: GENERATION_ERRORS,
   },
   countTokens: {

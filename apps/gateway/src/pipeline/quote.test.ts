@@ -141,3 +141,35 @@ test.each<[string, Partial<InferenceRequest>, number]>([
   const { inputPicoUsd, outputPicoUsd } = TINY.price;
   expect(quoteRequest(model, { ...prompt('', 1), ...over }).amount).toBe(BigInt(promptTokens) * inputPicoUsd + outputPicoUsd);
 });
+
+describe('embeddings', () => {
+  const EMBEDDER: Model = { ...TINY, contextTokens: 10, embeddingDimensions: 768 };
+  const ask = (inputs: (string | number[])[], dimensions?: number): InferenceRequest => ({
+    ...prompt(''),
+    ...{ turns: [], embedding: { inputs, ...(dimensions !== undefined && { dimensions }) } },
+  });
+  const { price, pinnedPrice } = EMBEDDER;
+
+  test('the hold is a token for each byte and each given token, and two for each input [hold-size]', () => {
+    expect(quoteRequest(EMBEDDER, ask(['äb', [1, 2, 3, 4], 'x'.repeat(80)]))).toEqual({
+      ...{ price, pinnedPrice, amount: (83n + 4n + 6n) * price.inputPicoUsd },
+      ...{ promptTokensMax: 93, promptTokensEstimate: 25, outputTokensMax: 0, embedding: { inputs: 3, dimensions: 768 } },
+    });
+    expect(quoteRequest(EMBEDDER, ask(['a'], 8)).embedding).toEqual({ inputs: 1, dimensions: 8 });
+  });
+
+  test.each<[what: string, model: Model, request: InferenceRequest, error: object]>([
+    [
+      'a text that cannot fit, by 8 bytes a token',
+      EMBEDDER,
+      ask(['a', 'x'.repeat(88)]),
+      { code: 'context_length_exceeded', param: 'input' },
+    ],
+    ['too many given tokens', EMBEDDER, ask([Array(11).fill(1)]), { code: 'context_length_exceeded', param: 'input' }],
+    ['longer vectors than the model has', EMBEDDER, ask(['a'], 769), { code: 'invalid_request', param: 'dimensions' }],
+    ['embeddings of a model that writes', TINY, ask(['a']), { code: 'invalid_request', param: 'model' }],
+    ['words of a model for embeddings', EMBEDDER, prompt('Hello'), { code: 'invalid_request', param: 'model' }],
+  ])('refused: %s', (_what, model, request, error) => {
+    expect(() => quoteRequest(model, request)).toThrow(expect.objectContaining(error));
+  });
+});

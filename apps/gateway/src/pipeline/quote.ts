@@ -1,5 +1,6 @@
 import type { PinnedPrice } from '#contracts/billing/holds.js';
 import { ACCOUNT_LINES_BYTES, CACHED_PROMPT_TOKENS_MIN } from '#inference/added-texts.js';
+import { type EmbeddingSize, inputTokensMax } from '#inference/embedding-size.js';
 import { GatewayError } from '#inference/errors.js';
 import { estimateBilledPromptTokens, estimatePromptTokens, leastPromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt, type PromptSize, promptBytesMax } from '#inference/prompt-size.js';
@@ -20,32 +21,74 @@ export interface Quote {
   promptTokensMax: number;
   /** Estimate to bill for a prompt that the upstream does not count. */
   promptTokensEstimate: number;
-  /** The output cap, which upstreams get as well. */
+  /** The output cap, which upstreams get as well; 0 for embeddings. */
   outputTokensMax: number;
+  /** Number and length of the vectors of a request for embeddings. */
+  embedding?: { inputs: number; dimensions: number };
 }
 
 /**
  * Computes the amount to hold for a request. Throws `unsupported_content` for images that the model does not accept,
- * `context_length_exceeded` when the prompt and the requested output cannot fit the context, and `invalid_request` when the amount exceeds
- * `HOLD_MAX`.
+ * `context_length_exceeded` when the prompt and the requested output cannot fit the context, and `invalid_request` when the model does
+ * something else or the amount exceeds `HOLD_MAX`.
  */
 export function quoteRequest(model: Model, request: InferenceRequest | EncodedRequest): Quote {
   const size = request instanceof EncodedRequest ? request.size : measurePrompt(request);
+  checkKind(model, size);
   checkImages(model, size);
-  const outputTokensMax = outputCap(model, size, request.maxOutputTokens);
-  const promptTokensEstimate = estimateBilledPromptTokens(size, model.tokensPerImageMax);
-  // The proxy adds the lines by this estimate.
-  const lineBytes = promptTokensEstimate < CACHED_PROMPT_TOKENS_MIN ? 0 : ACCOUNT_LINES_BYTES;
-  const promptTokensMax = promptBytesMax(size, model.reasoningEcho) + lineBytes + size.images * model.tokensPerImageMax;
+  const bounds = size.embedding ? boundInputs(model, size, size.embedding) : boundGeneration(model, size, request.maxOutputTokens);
   const prices = pricesFor(model, size);
-  const amount = holdFor({ promptTokensMax, outputTokensMax }, prices.price);
+  const amount = holdFor(bounds, prices.price);
   if (amount > HOLD_MAX) {
     throw new GatewayError(
       'invalid_request',
       'The request could cost more than $1,000,000, the limit of one request. Lower the output limit.',
     );
   }
-  return { ...prices, amount, promptTokensMax, promptTokensEstimate, outputTokensMax };
+  return { ...prices, amount, ...bounds };
+}
+
+type Bounds = Pick<Quote, 'promptTokensMax' | 'promptTokensEstimate' | 'outputTokensMax' | 'embedding'>;
+
+function boundGeneration(model: Model, size: PromptSize, requested: number | undefined): Bounds {
+  const outputTokensMax = outputCap(model, size, requested);
+  const promptTokensEstimate = estimateBilledPromptTokens(size, model.tokensPerImageMax);
+  // The proxy adds the lines by this estimate.
+  const lineBytes = promptTokensEstimate < CACHED_PROMPT_TOKENS_MIN ? 0 : ACCOUNT_LINES_BYTES;
+  const promptTokensMax = promptBytesMax(size, model.reasoningEcho) + lineBytes + size.images * model.tokensPerImageMax;
+  return { promptTokensMax, promptTokensEstimate, outputTokensMax };
+}
+
+/** Each input must fit the context alone; the upstream decides about those that may. */
+function boundInputs({ contextTokens, embeddingDimensions }: Model, size: PromptSize, embedding: EmbeddingSize): Bounds {
+  const { inputs, longestBytes, longestTokens } = embedding;
+  const longest = Math.max(longestTokens, leastPromptTokens({ textBytes: longestBytes }));
+  if (longest > contextTokens) {
+    throw new GatewayError(
+      'context_length_exceeded',
+      `The prompt is too long: ${longest} tokens > ${contextTokens} maximum of one input. Shorten the input.`,
+      { param: 'input' },
+    );
+  }
+  const dimensionsMax = embeddingDimensions ?? 0;
+  const { dimensions = dimensionsMax } = embedding;
+  if (dimensions > dimensionsMax) {
+    throw new GatewayError('invalid_request', `\`dimensions\` must be at most ${dimensionsMax}.`, { param: 'dimensions' });
+  }
+  return {
+    promptTokensMax: inputTokensMax(size.textBytes, embedding),
+    promptTokensEstimate: estimateBilledPromptTokens(size, 0),
+    outputTokensMax: 0,
+    embedding: { inputs, dimensions },
+  };
+}
+
+/** A model for embeddings writes no replies, and any other one makes no embeddings. */
+export function checkKind({ id, embeddingDimensions }: Model, { embedding }: PromptSize): void {
+  const embeds = embeddingDimensions != null;
+  if (embeds === (embedding !== undefined)) return;
+  const what = embeds ? 'is for embeddings: use POST /v1/embeddings' : 'makes no embeddings: use another one';
+  throw new GatewayError('invalid_request', `The model ${JSON.stringify(id)} ${what}.`, { param: 'model' });
 }
 
 /** Puts the images of the request into its price, each into its class. */

@@ -1,11 +1,15 @@
 import { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
+import type { Quote } from './quote.js';
 
 /** Receives the events of a model. A plain reply collects them, a streamed reply sends them. */
 export interface Reply {
   /** Aborts when the reply must end: with a `stopError` for the client, or without one when the client has disconnected. */
   readonly stopped: AbortSignal;
+
+  /** Called before the hold is made. Throws a `GatewayError` when there is no room for the reply. */
+  prepare?(quote: Quote): void;
 
   /**
    * Takes the events of one batch, without the terminal event. `isLast`: the terminal event came right after this batch. The caller

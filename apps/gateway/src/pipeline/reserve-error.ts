@@ -79,7 +79,7 @@ function balanceError(refused: { requiredPicoUsd: string; availablePicoUsd: stri
   const affordable = affordableTokens(available, quote);
   return new GatewayError(
     'insufficient_balance',
-    `The request may cost up to $${renderUsd(required)} (${quote.outputTokensMax} output tokens), but only ` +
+    `The request may cost up to $${renderUsd(required)}${describeOutput(quote)}, but only ` +
       `$${renderUsd(available)} of the balance is available. ` +
       (affordable > 0n ? `Lower the output limit to ${affordable} tokens or less, or top up.` : 'Shorten the prompt or top up.'),
   );
@@ -115,7 +115,7 @@ function inMoney(
   const usd = (amount: string): string => `$${renderUsd(parsePicoUsd(amount))}`;
   return {
     use: `${usd(limitPicoUsd)}: ${usd(spentPicoUsd)} spent, ${usd(heldPicoUsd)} held by running requests, ${usd(leftPicoUsd)} left`,
-    most: `cost up to ${usd(refused.requiredPicoUsd)} (${quote.outputTokensMax} output tokens)`,
+    most: `cost up to ${usd(refused.requiredPicoUsd)}${describeOutput(quote)}`,
     affordable: affordableTokens(parsePicoUsd(leftPicoUsd), quote),
   };
 }
@@ -142,4 +142,8 @@ function listOwners({ projectId, keyId, dimension, value }: ExceededBudget): str
 /** Returns the output tokens that an amount pays for besides the prompt. With free output only a shorter prompt helps: 0. */
 function affordableTokens(amount: PicoUsd, quote: Quote): bigint {
   return outputWithin(amount, quote.promptTokensMax, quote.price);
+}
+
+function describeOutput({ outputTokensMax }: Quote): string {
+  return outputTokensMax === 0 ? '' : ` (${outputTokensMax} output tokens)`;
 }

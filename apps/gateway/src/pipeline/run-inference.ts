@@ -97,6 +97,7 @@ export async function runInference(services: InferenceServices, call: InferenceC
   const quote = quoteRequest(model, call.request);
   const { promptTokensEstimate, outputTokensMax } = quote;
   if (activity) Object.assign(activity, { promptTokensEstimate, outputTokensMax });
+  reply.prepare?.(quote);
   services.settlements.checkBacklog();
   const hold = await reserve(services, call, model, quote, record);
   const heldAt = performance.now();
@@ -111,6 +112,7 @@ export async function runInference(services: InferenceServices, call: InferenceC
     keyId: call.caller.keyId,
     outputTokensMax,
     promptTokensEstimate,
+    ...(quote.embedding && { embeddingDimensions: quote.embedding.dimensions }),
     ...(activity && { reportsAttempts: true }),
   };
   const { stopped } = reply;

@@ -1,50 +1,25 @@
-import type { Upstream, UpstreamCapabilities, UpstreamTimeouts } from '#contracts/catalog.js';
+import type { UpstreamTimeouts } from '#contracts/catalog.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import { TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { NO_USAGE } from '#inference/usage.js';
-import { postAuthorized } from '../credentials/post-authorized.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { UpstreamClient } from '../routing/upstream-client.js';
-import { GrowingBuffer } from '../transport/growing-buffer.js';
 import { HeldBytes, type HeldShare } from '../transport/held-bytes.js';
-import { isBlank, type PostOptions, postStream, type TransferLimits, type UpstreamReply } from '../transport/post-stream.js';
+import { isBlank, type TransferLimits, type UpstreamReply } from '../transport/post-stream.js';
 import { SseParser } from '../transport/sse-parser.js';
 import { holdsMoreValues } from '../upstreams/replies/reply-limits.js';
-import type { RenderedRequest, StreamParser, UpstreamAdapter, UpstreamCall } from '../upstreams/upstream-adapter.js';
-import { encodeJson, encodeJsonInSlices } from './encode-json.js';
+import type { StreamParser, UpstreamAdapter, UpstreamCall } from '../upstreams/upstream-adapter.js';
+import { callEmbeddings } from './call-embeddings.js';
 import { EventLoopBudget } from './event-loop-budget.js';
+import { assertGood, type CallTarget, postCall } from './post-call.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import type { UsageMeter } from './usage-meter.js';
 
 const MIB = 1024 * 1024;
 const PLAIN_BYTES_PER_TOKEN_MAX = 256;
 const STREAM_BYTES_PER_TOKEN_MAX = 2048;
-const ERROR_BYTES_MAX = 64 * 1024;
-const ERROR_BODY_MS = 2_000;
 /** Bytes of incomplete events over all streams, beyond the first 64 KiB of each. */
 const LONG_EVENTS = new HeldBytes(128 * MIB, 64 * 1024);
-
-/** Above about 200 kB of prompt, the request is encoded in slices, so that other requests are served meanwhile. */
-const LARGE_PROMPT_TOKENS = 50_000;
-
-/** The upstream that a call goes to, and the model's name there. */
-export interface CallTarget {
-  client: Pick<UpstreamClient, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'addressError'> &
-    Partial<Pick<UpstreamClient, 'query' | 'headers' | 'credential'>>;
-  model: string;
-  /** Absent: those of the upstream. */
-  capabilities?: UpstreamCapabilities;
-  /** See `UpstreamClient.findPath`. */
-  path?: string | null | undefined;
-  /** Sent to the upstream if present. */
-  traceparent?: string | undefined;
-  /** Called when the head of a reply has come. */
-  onAnswer?(): void;
-  /** See `UpstreamCall`. */
-  onReply?: UpstreamCall['onReply'];
-  onOddity?: UpstreamCall['onOddity'];
-}
 
 /**
  * Calls one upstream and yields its events, a batch for each read of the socket, up to the terminal event. Throws
@@ -59,17 +34,10 @@ export async function* callUpstream(
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const { client, model, onReply, onOddity } = target;
+  if (request.embedding !== undefined) return yield* callEmbeddings(target, { request, ticket }, meter, apiKey, signal);
   const { adapter, upstream } = client;
-  if (client.addressError !== undefined) {
-    const { message: detail } = client.addressError;
-    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: client.addressError, isOperatorsFault: true });
-  }
   const { baseUrl, timeouts } = upstream;
-  const { path, capabilities = upstream.capabilities } = target;
-  if (path === null) {
-    const detail = 'the name of the model would lead out of path';
-    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, isOperatorsFault: true });
-  }
+  const { capabilities = upstream.capabilities } = target;
   const stream = request.stream || capabilities.streamPlainRequests;
   const { accountId, outputTokensMax, promptTokensEstimate } = ticket;
   const call: UpstreamCall = {
@@ -77,28 +45,13 @@ export async function* callUpstream(
     ...{ stream, capabilities, onReply, onOddity },
   };
   const rendered = adapter.renderRequest(call, apiKey);
-  const content = upstream.body == null ? rendered.body : mergeFields(rendered.body, upstream.body);
-  const body = promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(content) : encodeJson(content);
-  const { length } = body;
-  const chooseLimits = (isStream: boolean): TransferLimits =>
-    isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length);
-  const options: PostOptions = {
-    path: renderTarget(path ?? client.basePath + rendered.path, rendered, client.query),
-    headers: {
-      'user-agent': 'tollgate',
-      ...client.headers?.(),
-      ...rendered.headers,
-      accept: stream ? 'text/event-stream' : 'application/json',
-      'content-type': 'application/json',
-      ...(target.traceparent !== undefined && { traceparent: target.traceparent }),
-    },
-    body,
-    onSent: () => meter.sent(),
-    ...chooseLimits(stream),
-  };
-  const { pool, credential } = client;
-  const reply = await (credential === undefined ? postStream(pool, options, signal) : postAuthorized(credential, pool, options, signal));
-  target.onAnswer?.();
+  const chooseLimits = (isStream: boolean, requestLength: number): TransferLimits =>
+    isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, requestLength);
+  const { reply, requestLength } = await postCall(
+    target,
+    { rendered, stream, promptTokensEstimate, limits: (length) => chooseLimits(stream, length), onSent: () => meter.sent() },
+    signal,
+  );
   const stop = (request.stop ?? []).filter((sequence, at) => !capabilities.stop || adapter.takesStop?.(sequence, at) === false);
   const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
   try {
@@ -106,7 +59,7 @@ export async function* callUpstream(
     meter.answered();
     const first = await firstBytes(reply, timeouts.totalMs);
     const isStream = isEventStream(reply, first);
-    if (isStream !== stream) reply.limitTo(chooseLimits(isStream));
+    if (isStream !== stream) reply.limitTo(chooseLimits(isStream, requestLength));
     if (isStream) yield* readEvents(reply, first, client, call, shaper, meter, LONG_EVENTS.open(ticket.accountId));
     else {
       const pause = { ms: timeouts.finishMs ?? TIMEOUT_DEFAULTS.finishMs, isWhole: isWholeJson };
@@ -122,23 +75,6 @@ export async function* callUpstream(
   }
 }
 
-/** Returns the path with the query of the dialect and that of the catalog. */
-function renderTarget(path: string, { action = '', query }: RenderedRequest, catalogQuery = ''): string {
-  if (query === undefined) return path + action + catalogQuery;
-  return `${path}${action}${catalogQuery === '' ? '?' : `${catalogQuery}&`}${query}`;
-}
-
-/** Returns a body with the fields of the catalog, and without those that are null there. */
-function mergeFields(body: object, added: NonNullable<Upstream['body']>): object {
-  return { ...body, ...Object.fromEntries(Object.entries(added).map(([name, value]) => [name, value ?? undefined])) };
-}
-
-/** Rendering may have taken long already, so other work comes first. */
-async function encodeLarge(body: object): Promise<Buffer> {
-  await new Promise((resolve) => setImmediate(resolve));
-  return encodeJsonInSlices(body);
-}
-
 /** Limits of a streamed reply, also when the request asked for a plain one. */
 function streamLimits({ outputTokensMax }: UpstreamCall, { firstByteMs, idleMs }: UpstreamTimeouts): TransferLimits {
   return { timeouts: { firstByteMs, idleMs }, bytesMax: 16 * MIB + outputTokensMax * STREAM_BYTES_PER_TOKEN_MAX };
@@ -148,33 +84,6 @@ function streamLimits({ outputTokensMax }: UpstreamCall, { firstByteMs, idleMs }
 function plainLimits({ outputTokensMax }: UpstreamCall, { totalMs }: UpstreamTimeouts, requestLength: number): TransferLimits {
   const bytesMax = Math.min(16 * MIB, 4 * MIB + 2 * requestLength + outputTokensMax * PLAIN_BYTES_PER_TOKEN_MAX);
   return { timeouts: { totalMs }, bytesMax };
-}
-
-/** Throws `UpstreamFailure` for error statuses, redirects and compressed replies, which were not asked for. */
-async function assertGood(reply: UpstreamReply, adapter: UpstreamAdapter, call: UpstreamCall): Promise<void> {
-  const { status, headers } = reply;
-  const encoding = reply.header('content-encoding');
-  if (status >= 300 && status < 400) {
-    throw new UpstreamFailure('refused', 'upstream_error', { detail: `redirect (${status}) not followed` });
-  }
-  if (status !== 200) throw adapter.parseError({ status, headers, body: await errorText(reply) }, call);
-  if (encoding !== undefined && encoding !== 'identity') {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'reply is compressed' });
-  }
-}
-
-/** Returns the beginning of an error's body. A connection that breaks after the status does not hide the status. */
-async function errorText(reply: UpstreamReply): Promise<string> {
-  const text = new GrowingBuffer();
-  reply.setDeadline(ERROR_BODY_MS);
-  try {
-    for (let more = await reply.read(); more !== undefined && text.length < ERROR_BYTES_MAX; more = await reply.read()) {
-      for (const chunk of more) text.push(chunk);
-    }
-  } catch (error) {
-    if (!(error instanceof UpstreamFailure)) throw error;
-  }
-  return text.take().subarray(0, ERROR_BYTES_MAX).toString();
 }
 
 /** Returns the first chunks that are not blank. Some upstreams keep a connection alive with blank lines. */

@@ -110,9 +110,9 @@ export class InferenceRun {
     return this.meter;
   }
 
-  /** Makes the events of the call detachable if the upstream may be read on. */
+  /** Makes the events of the call detachable if the upstream may be read on. Embeddings have no hidden output. */
   detachable(events: AsyncGenerator<readonly StreamEvent[], void, undefined>): AsyncIterable<readonly StreamEvent[]> {
-    if (this.call === undefined) return events;
+    if (this.call === undefined || this.job.request.embedding !== undefined) return events;
     const { client, capabilities } = this.call;
     const { kind, timeouts } = client.upstream;
     const limits = readOnLimits({ kind, timeouts, capabilities });

@@ -92,6 +92,7 @@ export class ReplyShaper {
         break;
       case 'upstream-start':
       case 'reasoning-delta':
+      case 'embedding-delta':
       case 'settlement-deferred':
       case 'attempts-report':
       case 'completion-failure':

@@ -6,7 +6,7 @@ import type { Span, Tracer } from '#tracing/tracer.js';
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { RunFields } from '../leases/run-fields.js';
 import type { CallEnd } from '../metrics/route-metrics.js';
-import { providerName } from '../metrics/route-metrics.js';
+import { type Operation, providerName } from '../metrics/route-metrics.js';
 import type { RouteCall } from '../routing/route-state.js';
 
 /** Longest name of a reply or of its model; a longer text of an upstream is none. */
@@ -55,12 +55,14 @@ export class RunTrace {
     const { client, model, route } = call;
     if (this.attempts > 1) span.addEvent('retry', { 'tollgate.attempt': this.attempts, 'error.type': this.lastFailure?.kind });
     this.circuit = route.breaker.state;
-    this.attempt = span.startChild(`chat ${model}`, 'client', {
-      'gen_ai.operation.name': 'chat',
+    const isEmbedding = this.job.request.embedding !== undefined;
+    const operation: Operation = isEmbedding ? 'embeddings' : 'chat';
+    this.attempt = span.startChild(`${operation} ${model}`, 'client', {
+      'gen_ai.operation.name': operation,
       'gen_ai.provider.name': providerName(client.upstream),
       'gen_ai.request.model': model,
       'gen_ai.request.stream': call.isStream,
-      'gen_ai.request.max_tokens': this.job.ticket.outputTokensMax,
+      'gen_ai.request.max_tokens': isEmbedding ? undefined : this.job.ticket.outputTokensMax,
       'server.address': client.serverAddress,
       'server.port': client.serverPort,
       'tollgate.upstream': client.upstream.id,

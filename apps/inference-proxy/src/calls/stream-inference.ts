@@ -110,6 +110,7 @@ async function acquireRoute(
 /** Makes one call on one route. Returns why it failed; undefined when it completed or was cancelled. */
 async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Batch, UpstreamFailure | undefined, undefined> {
   const { request } = run.job;
+  const isCollected = !request.stream && request.embedding === undefined; // vectors come when all are complete
   const meter = run.startAttempt(call);
   let failure: UpstreamFailure | undefined;
   let last: Batch = [];
@@ -118,7 +119,7 @@ async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Ba
       if (run.isReadingOn) break;
       if (call.firstContentAt !== undefined) call.laterChunks += 1;
       else if (events.some(isContent)) call.onContent();
-      if (!request.stream) {
+      if (isCollected) {
         run.collect(events);
         continue;
       }
@@ -129,7 +130,7 @@ async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Ba
       }
       yield batch;
     }
-    if (!request.stream && !run.isReadingOn) last = run.returnCollected();
+    if (isCollected && !run.isReadingOn) last = run.returnCollected();
   } catch (error) {
     if (!run.isAborted && !run.isReadingOn) failure = asFailure(error);
   } finally {

@@ -24,7 +24,7 @@ export class UsageMeter {
   private isAnswered = false;
   private owesPrompt = false;
 
-  constructor(private readonly caps: EstimateCaps) {}
+  constructor(private caps: EstimateCaps) {}
 
   get hasContent(): boolean {
     return this.received.hasContent;
@@ -33,6 +33,11 @@ export class UsageMeter {
   /** True once the upstream itself has counted the whole reply. */
   get isReported(): boolean {
     return this.reported !== undefined;
+  }
+
+  /** Replaces the estimate of the prompt: that of the parts that were sent so far. */
+  expectPrompt(promptTokensEstimate: number): void {
+    this.caps = { ...this.caps, promptTokensEstimate };
   }
 
   /** Call when the request has been written to the upstream. */

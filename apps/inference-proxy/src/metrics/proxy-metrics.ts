@@ -3,7 +3,7 @@ import type { Upstream } from '#contracts/catalog.js';
 import type { RouteStatus } from '#contracts/route-status.js';
 import { BoundHistogram } from '#observability/bound-histogram.js';
 import { metricsIn } from '#observability/metrics-in.js';
-import { type CallHistograms, providerName, RouteMetrics } from './route-metrics.js';
+import { type CallHistograms, type Operation, providerName, RouteMetrics } from './route-metrics.js';
 
 /** Labels of a route. A series stays for as long as the process runs, so there are as many as the catalog has had routes. */
 const LABELS = ['upstream', 'model', 'upstream_model'] as const;
@@ -115,9 +115,9 @@ export class ProxyMetrics {
     this.waits.observe({ model, outcome }, ms / 1_000);
   }
 
-  ofRoute(upstream: Pick<Upstream, 'id' | 'kind'>, model: string, upstreamModel: string): RouteMetrics {
-    const key = [upstream.id, providerName(upstream), model, upstreamModel].join('\n');
-    const known = this.routes.get(key) ?? new RouteMetrics(upstream, model, upstreamModel, this.histograms);
+  ofRoute(upstream: Pick<Upstream, 'id' | 'kind'>, model: string, upstreamModel: string, operation: Operation = 'chat'): RouteMetrics {
+    const key = [upstream.id, providerName(upstream), model, upstreamModel, operation].join('\n');
+    const known = this.routes.get(key) ?? new RouteMetrics(upstream, model, upstreamModel, operation, this.histograms);
     this.routes.set(key, known);
     return known;
   }

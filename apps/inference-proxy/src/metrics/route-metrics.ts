@@ -34,6 +34,9 @@ export interface CallHistograms {
   tokenUsage: BoundHistogram;
 }
 
+/** Value of `gen_ai.operation.name` in OpenTelemetry's conventions. */
+export type Operation = 'chat' | 'embeddings';
+
 /** Returns the value of `gen_ai.provider.name` in OpenTelemetry's conventions. */
 export function providerName({ kind }: Pick<Upstream, 'kind'>): string {
   return DIALECTS[kind].provider;
@@ -56,10 +59,16 @@ export class RouteMetrics {
   private readonly inputTokens: HistogramSeries;
   private readonly outputTokens: HistogramSeries;
 
-  constructor(upstream: Pick<Upstream, 'id' | 'kind'>, model: string, upstreamModel: string, histograms: CallHistograms) {
+  constructor(
+    upstream: Pick<Upstream, 'id' | 'kind'>,
+    model: string,
+    upstreamModel: string,
+    operation: Operation,
+    histograms: CallHistograms,
+  ) {
     this.labels = { upstream: upstream.id, model, upstream_model: upstreamModel };
     const conventional = {
-      gen_ai_operation_name: 'chat',
+      gen_ai_operation_name: operation,
       gen_ai_provider_name: providerName(upstream),
       gen_ai_request_model: upstreamModel,
     };

@@ -83,8 +83,9 @@ export class ProbeRunner {
     const upstream = catalog.upstreams.find(({ id }) => id === upstreamId);
     if (upstream === undefined)
       throw new ServiceError('not_found', `The catalog has no upstream ${upstreamId}, or it is disabled.`, 'upstreamId');
-    const routed = catalog.models.flatMap(({ routes }) =>
-      routes.filter((route) => route.upstream === upstreamId).map((route) => route.model),
+    // The checks are about replies in words.
+    const routed = catalog.models.flatMap(({ embeds, routes }) =>
+      embeds ? [] : routes.filter((route) => route.upstream === upstreamId).map((route) => route.model),
     );
     const [first, ...others] = model === undefined ? [...new Set(routed)] : [model];
     if (first === undefined)

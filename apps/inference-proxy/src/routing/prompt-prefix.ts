@@ -7,10 +7,12 @@ const SYSTEM_TURNS_MAX = 4;
 
 /**
  * Returns a hash of a prompt's beginning: the model, the leading system turns and the first turn after them, 1,024 characters of each.
- * All requests of a conversation have the same key, so that they can use the same prompt cache.
+ * All requests of a conversation have the same key, so that they can use the same prompt cache. Embeddings have no cache: their first input
+ * spreads them over the routes.
  */
-export function prefixKey({ model, turns }: Pick<InferenceRequest, 'model' | 'turns'>): number {
+export function prefixKey({ model, turns, embedding }: Pick<InferenceRequest, 'model' | 'turns' | 'embedding'>): number {
   let hash = mixText(OFFSET, model);
+  if (embedding) return finish(mixText(hash, String(embedding.inputs[0]?.slice(0, LENGTH_MAX))));
   for (const [index, turn] of turns.entries()) {
     hash = mixTurn(hash, turn);
     if (turn.role !== 'system' || index + 1 >= SYSTEM_TURNS_MAX) break;

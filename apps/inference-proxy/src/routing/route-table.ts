@@ -5,7 +5,7 @@ import type { CertificateFile } from '#observability/certificate-expiry.js';
 import type { Logger } from '#observability/logger.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { ProxyMetrics } from '../metrics/proxy-metrics.js';
-import type { RouteMetrics } from '../metrics/route-metrics.js';
+import type { Operation, RouteMetrics } from '../metrics/route-metrics.js';
 import { whyNoKey } from '../transport/api-key.js';
 import { secretFile } from '../transport/secret-hosts.js';
 import type { QueueOptions } from './admission-queue.js';
@@ -99,9 +99,9 @@ export class RouteTable {
     this.revision = reply.revision;
     this.defineUpstreams(reply);
     const models = new Map<string, ModelRouter>();
-    for (const { id, routes } of reply.models) {
+    for (const { id, embeds, routes } of reply.models) {
       const model = this.models.get(id) ?? this.newModel(id);
-      model.routes = routes.flatMap((route) => this.routeFor(id, route));
+      model.routes = routes.flatMap((route) => this.routeFor(id, route, embeds ? 'embeddings' : 'chat'));
       models.set(id, model);
     }
     for (const [id, model] of this.models) if (!models.has(id)) model.routes = [];
@@ -169,10 +169,10 @@ export class RouteTable {
     return new ModelRouter(id, this.options, this.random, this.metrics, (model) => this.waiting.add(model));
   }
 
-  private routeFor(model: string, route: Route): RouteState[] {
+  private routeFor(model: string, route: Route, operation: Operation): RouteState[] {
     const upstream = this.upstreams.get(route.upstream);
     if (upstream === undefined || upstream.client.isClosed) return [];
-    const metrics = this.metrics.ofRoute(upstream.client.upstream, model, route.model);
+    const metrics = this.metrics.ofRoute(upstream.client.upstream, model, route.model, operation);
     const key = routeKey(model, route.upstream, route.model);
     const known = this.routes.get(key) ?? this.newRoute(key, model, upstream, route, metrics);
     if (known.redefine(route, metrics))

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
-import type { InferenceRequest } from '#inference/request.js';
+import type { EmbeddingInputs, InferenceRequest } from '#inference/request.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
+import type { PromptUsage, Usage } from '#inference/usage.js';
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
 
 /** One call of one upstream. */
@@ -70,6 +70,26 @@ export interface UpstreamAdapter {
   openStream(call: UpstreamCall): StreamParser;
   /** Returns the failure of a reply with a status other than 200. */
   parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure;
+  /** Absent: the dialect has no embeddings. */
+  embeddings?: EmbeddingsAdapter;
+}
+
+export type EmbeddingInput = EmbeddingInputs['inputs'][number];
+/** A vector as an `embedding-delta` has it. */
+export type Vector = string | number[];
+
+/** Renders requests for embeddings and parses their replies. */
+export interface EmbeddingsAdapter {
+  renderRequest(call: UpstreamCall, inputs: readonly EmbeddingInput[], apiKey: string | undefined): RenderedRequest;
+  /**
+   * Returns a vector for each input, in their order, and the tokens of the prompt if they were counted. Throws `UpstreamFailure` for anything
+   * else than `inputs` vectors of `dimensions`.
+   */
+  parseReply(
+    body: string,
+    call: UpstreamCall,
+    size: { inputs: number; dimensions: number },
+  ): { vectors: Vector[]; usage: PromptUsage | undefined };
 }
 
 /** Parses one stream. Appends nothing after the terminal event. */

@@ -12,6 +12,8 @@ export const REQUESTS_PER_MINUTE_MAX = 1_000_000;
 export const CONCURRENCY_MAX = 100_000;
 /** Largest `integer` of Postgres. */
 export const TOKENS_MAX = 2 ** 31 - 1;
+/** Longest vector of a model for embeddings. */
+export const EMBEDDING_DIMENSIONS_MAX = 16_384;
 /** Most projects and active keys that an account may be allowed. */
 export const PROJECTS_MAX = 100_000;
 export const ACTIVE_KEYS_MAX = 1_000_000;

@@ -17,7 +17,8 @@ export interface BodyBudgetLimits {
  */
 export class BodyBudget {
   private readonly shares: BodyShares;
-  private readonly accountBytesMax: number;
+  /** The share of one account. */
+  readonly accountBytesMax: number;
 
   constructor({ bodyBytesMax, bodiesInFlightBytesMax }: BodyBudgetLimits) {
     this.accountBytesMax = Math.max(bodyBytesMax, Math.floor(bodiesInFlightBytesMax * ACCOUNT_SHARE));

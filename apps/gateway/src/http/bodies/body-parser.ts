@@ -2,10 +2,11 @@ import { measurePrompt, type PromptSize } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { EncodedRequest } from '../../encoded-request.js';
 import { parseCountRequest } from '../../protocols/messages/request.js';
-import type { BodyAttribution, ParsedRequest, ProtocolAdapter, ReplyOptions } from '../../protocols/protocol-adapter.js';
+import type { BodyAttribution, ParsedRequest, ReplyOptions } from '../../protocols/protocol-adapter.js';
 import type { BodyWorkers } from './body-workers.js';
 import type { WorkOwner } from './fair-queue.js';
 import { checkShape, type JsonShape, parseText, readUtf8 } from './parse-json.js';
+import { type BodyFormat, findValuesMax } from './parse-large-body.js';
 
 /** A body within both limits is parsed on the main thread, in about 10 ms at most. */
 const SMALL_BYTES_MAX = 256 * 1024;
@@ -34,14 +35,14 @@ interface ParsedBody<Parsed extends ParsedRequest> {
 export class BodyParser {
   constructor(private readonly workers: BodyWorkers) {}
 
-  async parseGeneration<Parsed extends ParsedRequest>(adapter: ProtocolAdapter<Parsed>, body: GenerationBody): Promise<ParsedBody<Parsed>> {
-    const small = parseSmall(body.bytes);
+  async parseGeneration<Parsed extends ParsedRequest>(format: BodyFormat<Parsed>, body: GenerationBody): Promise<ParsedBody<Parsed>> {
+    const small = parseSmall(body.bytes, findValuesMax(format.name));
     if (small !== undefined) {
-      const parsed = adapter.parseRequest(small.value);
+      const parsed = format.parseRequest(small.value);
       return { request: parsed.request, attribution: parsed.attribution, replyOptions: parsed };
     }
-    const { summary, attribution, replyOptions, json } = await this.workers.parse(adapter.name, body.bytes, body.owner, body.stopped);
-    // The worker parsed with the same adapter.
+    const { summary, attribution, replyOptions, json } = await this.workers.parse(format.name, body.bytes, body.owner, body.stopped);
+    // The worker parsed by the same format.
     return { request: new EncodedRequest(summary, json, body.onSent), attribution, replyOptions: replyOptions as ReplyOptions<Parsed> };
   }
 
@@ -54,9 +55,9 @@ export class BodyParser {
 }
 
 /** Returns undefined for a body that belongs in a worker thread. */
-function parseSmall(bytes: Buffer): { value: unknown } | undefined {
+function parseSmall(bytes: Buffer, valuesMax?: number): { value: unknown } | undefined {
   if (bytes.length > SMALL_BYTES_MAX) return undefined;
   const text = readUtf8(bytes);
-  const shape: JsonShape = checkShape(text);
+  const shape: JsonShape = checkShape(text, valuesMax);
   return shape.values > SMALL_VALUES_MAX ? undefined : { value: parseText(text, shape) };
 }

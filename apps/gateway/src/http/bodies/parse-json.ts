@@ -8,6 +8,8 @@ import { JSON_LEVELS_MAX } from '../../protocols/body-fields/body-fields.js';
 const VALUES_MAX = 50_000;
 /** Different field names. V8 creates a hidden class or a dictionary entry for each: twenty times the cost of a known name. */
 const FIELD_NAMES_MAX = 20_000;
+/** Values of a request for embeddings, most of them tokens: OpenAI takes 300,000 of them. They are plain numbers, and cost a fifth of others. */
+export const EMBEDDING_VALUES_MAX = 310_000;
 
 const QUOTE = 0x22;
 
@@ -15,9 +17,9 @@ const QUOTE = 0x22;
  * Parses a request body. Throws `invalid_json`, and `invalid_request` for JSON that is too expensive to process: deeper than 128 levels,
  * too many values or field names. `JSON.parse` makes `__proto__` an ordinary property.
  */
-export function parseJson(body: Buffer): unknown {
+export function parseJson(body: Buffer, valuesMax?: number): unknown {
   const text = readUtf8(body);
-  return parseText(text, checkShape(text));
+  return parseText(text, checkShape(text, valuesMax));
 }
 
 /** Throws `invalid_json` for bytes that are not UTF-8. */
@@ -56,7 +58,7 @@ function startsWithByteOrderMark(body: Buffer): boolean {
  * Checks the limits of `parseJson` in one pass over the structure. Strings, most of a body, are skipped at the speed of `indexOf`.
  * Tolerates invalid JSON. Reports numbers with more digits than a double holds: they are rare, and parsing them exactly is slow.
  */
-export function checkShape(text: string): JsonShape {
+export function checkShape(text: string, valuesMax = VALUES_MAX): JsonShape {
   let depth = 0;
   let fields = 0;
   const shape = { values: 1, hasLongNumbers: false };
@@ -92,7 +94,7 @@ export function checkShape(text: string): JsonShape {
       }
     }
   }
-  if (shape.values > VALUES_MAX) throw new GatewayError('invalid_request', `The request body holds more than ${VALUES_MAX} values.`);
+  if (shape.values > valuesMax) throw new GatewayError('invalid_request', `The request body holds more than ${valuesMax} values.`);
   if (fields > FIELD_NAMES_MAX) checkFieldNames(text);
   return shape;
 }

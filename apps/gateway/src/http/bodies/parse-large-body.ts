@@ -2,12 +2,20 @@ import { measurePrompt } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { RequestSummary } from '../../encoded-request.js';
 import { ADAPTERS } from '../../protocols/adapters.js';
+import { EMBEDDINGS } from '../../protocols/embeddings/format.js';
 import { parseCountRequest } from '../../protocols/messages/request.js';
-import type { BodyAttribution, ParsedRequest, ProtocolName, ReplyOptions } from '../../protocols/protocol-adapter.js';
-import { parseJson } from './parse-json.js';
+import type { BodyAttribution, ParsedRequest, ProtocolAdapter, ProtocolName, ReplyOptions } from '../../protocols/protocol-adapter.js';
+import { EMBEDDING_VALUES_MAX, parseJson } from './parse-json.js';
 
-/** The format of a generation request, or `count-tokens`. */
-export type BodyKind = ProtocolName | 'count-tokens';
+/** A format whose requests run a model. */
+export interface BodyFormat<Parsed extends ParsedRequest = ParsedRequest> extends Pick<ProtocolAdapter<Parsed>, 'parseRequest'> {
+  name: ProtocolName | 'embeddings';
+}
+
+/** The format of a request that runs a model, or `count-tokens`. */
+export type BodyKind = BodyFormat['name'] | 'count-tokens';
+
+const FORMATS: Record<BodyFormat['name'], BodyFormat> = { ...ADAPTERS, embeddings: EMBEDDINGS };
 
 /** A parsed body as the main thread receives it. It is small, except `json`, which is transferred without a copy. */
 export interface LargeBody {
@@ -21,8 +29,13 @@ export interface LargeBody {
 
 /** Does all work that grows with the size of a body. Throws the same `GatewayError` as parsing on the main thread. */
 export function parseLargeBody(kind: BodyKind, body: Buffer): LargeBody {
-  const value = parseJson(body);
-  return kind === 'count-tokens' ? countable(parseCountRequest(value)) : generation(ADAPTERS[kind].parseRequest(value));
+  const value = parseJson(body, findValuesMax(kind));
+  return kind === 'count-tokens' ? countable(parseCountRequest(value)) : generation(FORMATS[kind].parseRequest(value));
+}
+
+/** Returns the most values of a body, where it is not that of most formats. */
+export function findValuesMax(kind: BodyKind): number | undefined {
+  return kind === 'embeddings' ? EMBEDDING_VALUES_MAX : undefined;
 }
 
 function countable(prompt: ReturnType<typeof parseCountRequest>): LargeBody {

@@ -59,6 +59,20 @@ export class BodyReader {
     exchange.bodyBytes = 0;
   }
 
+  /**
+   * Counts the memory of a reply among that of the bodies, until the returned function is called. Throws `invalid_request` for one that an
+   * account can never have, else as `read` does.
+   */
+  reserveReply({ exchange }: GatewayRequest, bytes: number): () => void {
+    const account = payingAccount(exchange);
+    if (bytes > this.budget.accountBytesMax) {
+      const message = `The vectors of the reply would take ${bytes} bytes, more than ${this.budget.accountBytesMax}. Send fewer inputs.`;
+      throw new GatewayError('invalid_request', message, { param: 'input' });
+    }
+    this.budget.take(account, bytes, bytes);
+    return () => this.budget.release(account, bytes);
+  }
+
   private take({ exchange }: GatewayRequest, bytes: number): void {
     this.budget.take(payingAccount(exchange), bytes, exchange.bodyBytes + bytes);
     exchange.bodyBytes += bytes;

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { estimatePromptTokens } from '#inference/estimate-tokens.js';
 import { CatalogClient } from '../../clients/catalog.js';
-import { checkImages } from '../../pipeline/quote.js';
+import { checkImages, checkKind } from '../../pipeline/quote.js';
 import { BodyParser } from '../bodies/body-parser.js';
 import { BodyReader } from '../bodies/read-body.js';
 import { type GatewayRequest, requireCaller } from '../http-exchange.js';
@@ -27,6 +27,7 @@ export class CountTokensController {
       const bytes = await this.bodies.read(request, response);
       const prompt = await this.parser.parseCount({ bytes, owner: requireCaller(exchange), stopped: exchange.stopped });
       const model = this.catalog.model(prompt.model, requireCaller(exchange));
+      checkKind(model, prompt.size);
       checkImages(model, prompt.size);
       writeJson(exchange, response, JSON.stringify({ input_tokens: estimatePromptTokens(prompt.size, model) }));
     } finally {

@@ -2,11 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
 import type { Reply } from '../../pipeline/reply.js';
 import { type InferenceRecord, type InferenceServices, runInference } from '../../pipeline/run-inference.js';
+import { EMBEDDINGS } from '../../protocols/embeddings/format.js';
 import type { ParsedRequest, ProtocolAdapter } from '../../protocols/protocol-adapter.js';
 import { readAttribution } from '../attribution.js';
 import type { BodyParser } from '../bodies/body-parser.js';
+import type { BodyFormat } from '../bodies/parse-large-body.js';
 import type { BodyReader } from '../bodies/read-body.js';
 import { type GatewayRequest, requireCaller } from '../http-exchange.js';
+import { EmbeddingReply } from '../replies/embedding-reply.js';
 import { PlainReply } from '../replies/plain-reply.js';
 import { StreamReply, type StreamTimes } from '../replies/stream-reply.js';
 
@@ -21,7 +24,16 @@ export class GenerationHandler {
 
   /** Throws errors that become an HTTP status. Throws nothing after the first write. */
   handle<Parsed extends ParsedRequest>(adapter: ProtocolAdapter<Parsed>, request: GatewayRequest, response: ServerResponse): Promise<void> {
-    const work = this.run(adapter, request, response).finally(() => this.bodies.release(request));
+    return this.track(request, this.run(adapter, request, response));
+  }
+
+  /** Serves a request for embeddings, as `handle` does for a reply in words. */
+  embed(request: GatewayRequest, response: ServerResponse): Promise<void> {
+    return this.track(request, this.runEmbedding(request, response));
+  }
+
+  private track(request: GatewayRequest, running: Promise<void>): Promise<void> {
+    const work = running.finally(() => this.bodies.release(request));
     request.exchange.work = work.catch(() => undefined);
     return work;
   }
@@ -32,20 +44,41 @@ export class GenerationHandler {
     response: ServerResponse,
   ): Promise<void> {
     const { exchange } = request;
+    const { parsed, run } = await this.read(adapter, request, response);
+    const { model, stream } = parsed.request;
+    const { id, requestId } = exchange;
+    const context = { id, requestId, createdSeconds: nowSeconds(), nowSeconds, model };
+    if (!stream) return run(new PlainReply(exchange, response, adapter, parsed.replyOptions, context));
+    return this.stream(new StreamReply(exchange, response, adapter.renderStream(context, parsed.replyOptions), this.settings), run);
+  }
+
+  private async runEmbedding(request: GatewayRequest, response: ServerResponse): Promise<void> {
+    const { parsed, run } = await this.read(EMBEDDINGS, request, response);
+    const { encoding } = parsed.replyOptions;
+    const { drainMs } = this.settings;
+    const reserve = (bytes: number): (() => void) => this.bodies.reserveReply(request, bytes);
+    const reply = new EmbeddingReply(request.exchange, response, { encoding, model: parsed.request.model, drainMs, reserve });
+    try {
+      await run(reply);
+      await reply.write();
+    } finally {
+      reply.close();
+    }
+  }
+
+  /** Reads and parses the body. `run` runs the request. */
+  private async read<Parsed extends ParsedRequest>(format: BodyFormat<Parsed>, request: GatewayRequest, response: ServerResponse) {
+    const { exchange } = request;
     const caller = requireCaller(exchange);
     const bytes = await this.bodies.read(request, response);
     const onSent = (): void => this.bodies.release(request);
-    const { id, requestId, stopped, trace, span } = exchange;
-    const parsed = await this.parser.parseGeneration(adapter, { bytes, owner: caller, stopped, onSent });
-    const { model, stream } = parsed.request;
-    const context = { id, requestId, createdSeconds: nowSeconds(), nowSeconds, model };
+    const { requestId, stopped, trace, span } = exchange;
+    const parsed = await this.parser.parseGeneration(format, { bytes, owner: caller, stopped, onSent });
     const record: InferenceRecord = { activity: this.settings.activityEvents ? {} : undefined };
     exchange.inference = record;
     const attribution = readAttribution(request.headers, parsed.attribution, caller);
     const call = { request: parsed.request, caller, requestId, attribution, trace, span };
-    const run = (reply: Reply) => runInference(this.services, call, reply, record);
-    if (!stream) return run(new PlainReply(exchange, response, adapter, parsed.replyOptions, context));
-    return this.stream(new StreamReply(exchange, response, adapter.renderStream(context, parsed.replyOptions), this.settings), run);
+    return { parsed, run: (reply: Reply) => runInference(this.services, call, reply, record) };
   }
 
   /** Rethrows a failure before the stream has begun. Later failures become an event of the stream. */

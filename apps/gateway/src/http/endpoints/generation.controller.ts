@@ -17,6 +17,11 @@ export class GenerationController {
     return this.handler.handle(ADAPTERS.chat, request, response);
   }
 
+  @Post(ROUTES.embeddings.path)
+  embeddings(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
+    return this.handler.embed(request, response);
+  }
+
   @Post(ROUTES.responses.path)
   responses(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
     return this.handler.handle(ADAPTERS.responses, request, response);

@@ -18,20 +18,24 @@ export function isRetryable(status: number): boolean {
 
 /** Writes a complete JSON reply in one write. */
 export function writeJson(exchange: HttpExchange, response: ServerResponse, body: string): void {
+  writeJsonHead(exchange, response, Buffer.byteLength(body));
+  response.end(body);
+}
+
+/** Writes the head of a JSON reply. Without `length` its body is sent in chunks. */
+export function writeJsonHead(exchange: HttpExchange, response: ServerResponse, length?: number): void {
   response.writeHead(200, [
     'content-type',
     'application/json',
     ...NO_SNIFF,
     ...NO_STORE,
-    'content-length',
-    String(Buffer.byteLength(body)),
+    ...(length === undefined ? [] : ['content-length', String(length)]),
     'x-request-id',
     exchange.requestId,
     'request-id',
     exchange.requestId,
     ...Object.entries(rateLimitHeaders(exchange)).flat(),
   ]);
-  response.end(body);
 }
 
 /** Writes the head of a stream. It is sent with the first data. */

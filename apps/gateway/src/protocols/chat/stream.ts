@@ -80,6 +80,7 @@ class ChatStream implements StreamRenderer {
       case 'tool-call-end':
         return this.renderCallEvents(this.sequencer.next(event));
       case 'upstream-start':
+      case 'embedding-delta':
       case 'usage-report':
       case 'settlement-deferred':
       case 'attempts-report':

@@ -48,6 +48,8 @@ function renderKeywords({ name, type, constraints }: Rule): JsonSchema {
       return { minimum: constraint };
     case 'max':
       return { maximum: constraint };
+    case 'isIn':
+      return { type: 'string', enum: constraint };
     case 'equals':
       return { type: typeof constraint, const: constraint };
     default:

@@ -103,6 +103,7 @@ class MessageStream implements StreamRenderer {
         this.hasToolCalls = true;
         return this.renderCallEvents(this.sequencer.next(event));
       case 'upstream-start':
+      case 'embedding-delta':
       case 'usage-report':
       case 'settlement-deferred':
       case 'attempts-report':

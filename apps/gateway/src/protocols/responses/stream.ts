@@ -98,6 +98,7 @@ class ResponsesStream implements StreamRenderer {
       case 'tool-call-end':
         return this.renderCallEvents(this.sequencer.next(event));
       case 'upstream-start':
+      case 'embedding-delta':
       case 'usage-report':
       case 'settlement-deferred':
       case 'attempts-report':

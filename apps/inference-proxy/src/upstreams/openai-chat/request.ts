@@ -36,9 +36,13 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   };
   return {
     path: 'chat/completions',
-    headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+    headers: renderHeaders(apiKey),
     body,
   };
+}
+
+export function renderHeaders(apiKey: string | undefined): Record<string, string> {
+  return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
 type Message = Record<string, unknown>;

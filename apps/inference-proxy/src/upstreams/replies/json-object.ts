@@ -14,9 +14,12 @@ export function parseReplyJson(text: string): unknown {
   return isExact ? parseExactly(text) : JSON.parse(text);
 }
 
-/** Returns the object of a plain reply, or the first error of a list. Throws `UpstreamFailure` for anything else. Skips a byte order mark. */
-export function parseReplyObject(body: string): Record<string, unknown> {
-  assertFewValues(body);
+/**
+ * Returns the object of a plain reply, or the first error of a list. Throws `UpstreamFailure` for anything else, and beyond `valuesMax`
+ * (default: more than a reply in words needs). Skips a byte order mark.
+ */
+export function parseReplyObject(body: string, valuesMax?: number): Record<string, unknown> {
+  assertFewValues(body, valuesMax);
   try {
     const value = parseReplyJson(body.replace(/^\ufeff/, ''));
     const reply = Array.isArray(value) ? value.find((entry) => isObject(entry) && entry.error) : value;

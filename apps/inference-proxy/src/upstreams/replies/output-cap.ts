@@ -87,6 +87,7 @@ export class OutputCap {
         kept.push(this.hasDropped ? { ...event, reason: 'length' } : event);
         return;
       case 'upstream-start':
+      case 'embedding-delta':
       case 'settlement-deferred':
       case 'attempts-report':
       case 'completion-failure':

@@ -48,8 +48,8 @@ const VALUES_MAX = 200_000;
  * Throws when JSON holds more values than any reply needs. Each would become an object of many times its size, and parsing them blocks
  * all other requests.
  */
-export function assertFewValues(json: string): void {
-  if (holdsMoreValues(json)) throw overLimit('values');
+export function assertFewValues(json: string, valuesMax?: number): void {
+  if (holdsMoreValues(json, valuesMax)) throw overLimit('values');
 }
 
 /** True when JSON holds more than `valuesMax` values; by default, more than any reply needs. */

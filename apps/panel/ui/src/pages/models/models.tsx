@@ -68,17 +68,21 @@ export function ModelList() {
           {
             head: 'Model',
             grow: true,
-            cell: ({ id, displayName, ownedBy, input, reasoning, price }) => (
+            cell: ({ id, displayName, ownedBy, input, reasoning, embeddingDimensions, price }) => (
               <TwoLines
                 main={<Link to={linkTo('usage') + writeFilters({ model: id })}>{displayName ?? id}</Link>}
-                more={[displayName && id, ownedBy, input.includes('image') && 'images', reasoning && 'reasoning', ...otherPrices(price)]
+                more={[
+                  ...[displayName && id, ownedBy, input.includes('image') && 'images', reasoning && 'reasoning'],
+                  embeddingDimensions != null && `embeddings of ${count(embeddingDimensions)} dimensions`,
+                  ...otherPrices(price),
+                ]
                   .filter(Boolean)
                   .join(' · ')}
               />
             ),
           },
           { head: 'Context', align: 'end', wide: true, cell: ({ contextTokens }) => count(contextTokens) },
-          { head: 'Longest reply', align: 'end', wide: true, cell: ({ maxOutputTokens }) => count(maxOutputTokens) },
+          { head: 'Longest reply', align: 'end', wide: true, cell: renderLongestReply },
           { head: 'Version', align: 'end', wide: true, cell: ({ price: { version } }) => version },
           { head: 'Input', align: 'end', cell: price(({ inputPicoUsd }) => inputPicoUsd) },
           { head: 'Cached', align: 'end', wide: true, cell: price(({ cachedInputPicoUsd }) => cachedInputPicoUsd) },
@@ -87,6 +91,10 @@ export function ModelList() {
       />
     </Card>
   );
+}
+
+function renderLongestReply({ maxOutputTokens, embeddingDimensions }: CatalogModel): string {
+  return embeddingDimensions == null ? count(maxOutputTokens) : '–';
 }
 
 /** Every revision of the catalog: who made it, what it changed, its prices before and after, and its text. */

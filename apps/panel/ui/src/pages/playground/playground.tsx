@@ -38,6 +38,7 @@ export function Playground() {
   const { projects } = useNames();
   const { data } = useApi<ModelListReply>('/models');
   const enabled = projects?.filter((project) => project.enabled);
+  const models = data?.models.filter(({ embeddingDimensions }) => embeddingDimensions == null);
   const missing = !may('playground') ? (
     <Empty icon="playground" title="Your role does not include the playground" text="Owners and developers of an account have it." />
   ) : enabled?.length === 0 ? (
@@ -47,22 +48,22 @@ export function Playground() {
       </ButtonLink>
     </Empty>
   ) : (
-    data?.models.length === 0 && (
+    models?.length === 0 && (
       <Empty
         icon="models"
-        title="The catalog has no enabled model"
+        title="The catalog has no enabled model that writes replies"
         text="An operator adds one on the page Models, or with the command line."
       />
     )
   );
-  if (missing || !enabled || !data) {
+  if (missing || !enabled || !models) {
     return (
       <Page title="Playground" about={ABOUT} busy={!missing}>
         {missing && <Card>{missing}</Card>}
       </Page>
     );
   }
-  return <OpenPlayground key={account} projects={enabled} models={data.models} />;
+  return <OpenPlayground key={account} projects={enabled} models={models} />;
 }
 
 const ABOUT = 'Try a model. Prompts and replies stay in this tab and are stored nowhere; requests are billed to the project.';
