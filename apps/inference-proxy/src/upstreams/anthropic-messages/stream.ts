@@ -1,12 +1,9 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { endReply } from '../replies/end-reply.js';
-import { worseReason } from '../replies/finish-words.js';
 import { isObject, parseEvents } from '../replies/json-object.js';
+import { OpenReply, readWord } from '../replies/open-reply.js';
 import { RepeatedCalls } from '../replies/repeated-calls.js';
 import { ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
-import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { BlockText } from './block-text.js';
 import { findError } from './errors.js';
@@ -29,11 +26,7 @@ const TEXT_BLOCKS: ReadonlyMap<unknown, TextEvent['type']> = new Map([
 export class MessagesStreamParser implements StreamParser {
   done = false;
   private readonly counter: UsageCounter;
-  finishReason: FinishReason | undefined;
-  /** True when content followed the last stop reason. */
-  private isFinishEarly = false;
-  private hasContent = false;
-  private readonly calls: ToolCallAssembler;
+  private readonly reply: OpenReply;
   /** The text of the last block that has begun. */
   private readonly blockText = new BlockText();
   private textType: TextEvent['type'] = 'text-delta';
@@ -42,7 +35,7 @@ export class MessagesStreamParser implements StreamParser {
 
   constructor(private readonly call: UpstreamCall) {
     this.counter = new UsageCounter(call.capabilities.cachedApart, call.capabilities.promptCache === '1h');
-    this.calls = new ToolCallAssembler(call.request.tools);
+    this.reply = new OpenReply(call);
   }
 
   get usageSoFar(): Usage | undefined {
@@ -50,7 +43,11 @@ export class MessagesStreamParser implements StreamParser {
   }
 
   get hasFinish(): boolean {
-    return this.finishReason !== undefined && !this.isFinishEarly;
+    return this.reply.hasFinish;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.reply.finishReason;
   }
 
   push(payload: string, events: StreamEvent[]): void {
@@ -82,11 +79,11 @@ export class MessagesStreamParser implements StreamParser {
       case 'content_block_stop':
         this.endText(events);
         this.ignored.delete(index);
-        this.calls.endAt(index, events);
+        this.reply.endCall(index, events);
         return;
       case 'message_delta':
         this.counter.read(event.usage);
-        if (isObject(event.delta)) this.readStopReason(event.delta.stop_reason);
+        if (isObject(event.delta)) this.reply.readFinish(parseFinishReason(event.delta.stop_reason, this.call));
         return;
       case 'message_stop':
         this.finish(events, true);
@@ -112,12 +109,7 @@ export class MessagesStreamParser implements StreamParser {
   /** Ends the reply. `complete`: the upstream has sent its end marker. */
   finish(events: StreamEvent[], complete: boolean): void {
     this.endText(events);
-    const reason = this.finishReason ?? (complete && (this.hasContent || this.calls.count > 0) ? 'stop' : undefined);
-    if (reason === undefined) {
-      const detail = complete ? 'empty reply' : 'stream ended without a stop reason';
-      throw new UpstreamFailure('broken', 'upstream_error', { detail });
-    }
-    endReply(this.calls, this.counter.usage, reason, events);
+    this.reply.end(this.counter.usage, complete, events);
     this.done = true;
   }
 
@@ -127,9 +119,8 @@ export class MessagesStreamParser implements StreamParser {
     const type = TEXT_BLOCKS.get(block.type);
     if (type !== undefined) this.append(type, this.blockText.start(toText(block[block.type as string])), events);
     else if (block.type === 'tool_use') {
-      this.isFinishEarly ||= this.finishReason !== undefined;
       const { id, name, input } = block;
-      this.calls.push({ index, id: readWord(id), name: readWord(name), argumentsText: renderArguments(input), whole: true }, events);
+      this.reply.pushCall({ index, id: readWord(id), name: readWord(name), argumentsText: renderArguments(input), whole: true }, events);
     } else {
       if (this.ignored.size >= ITEMS_MAX) throw overLimit('blocks');
       this.ignored.add(index);
@@ -141,16 +132,9 @@ export class MessagesStreamParser implements StreamParser {
     if (delta.type === 'text_delta') this.append('text-delta', this.blockText.push(toText(delta.text)), events);
     else if (delta.type === 'thinking_delta') this.append('reasoning-delta', this.blockText.push(toText(delta.thinking)), events);
     else if (delta.type === 'input_json_delta') {
-      this.isFinishEarly ||= this.finishReason !== undefined;
       const { partial_json: json } = delta;
-      this.calls.push({ index, argumentsText: renderArguments(json), whole: typeof json !== 'string' }, events);
+      this.reply.pushCall({ index, argumentsText: renderArguments(json), whole: typeof json !== 'string' }, events);
     }
-  }
-
-  private readStopReason(word: unknown): void {
-    const reason = parseFinishReason(word, this.call);
-    if (reason !== undefined) this.isFinishEarly = false;
-    this.finishReason = worseReason(this.finishReason, reason);
   }
 
   private endText(events: StreamEvent[]): void {
@@ -159,17 +143,10 @@ export class MessagesStreamParser implements StreamParser {
 
   private append(type: TextEvent['type'], text: string, events: StreamEvent[]): void {
     this.textType = type;
-    if (text === '') return;
-    this.hasContent = true;
-    this.isFinishEarly = this.finishReason !== undefined;
-    events.push({ type, text });
+    this.reply.pushText(type, text, events);
   }
 }
 
 function toText(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-function readWord(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -7,7 +7,7 @@ import { nameAccount } from '../requests/account-line.js';
 import { arrangeTurns, NO_MESSAGE } from '../requests/arrange-turns.js';
 import { asFunction } from '../requests/as-function.js';
 import { instructOutput } from '../requests/instruct-output.js';
-import { countLeadingSystemTurns } from '../requests/leading-system-turns.js';
+import { countLeadingSystemTurns, joinSystemTexts } from '../requests/leading-system-turns.js';
 import { liftResultImages } from '../requests/lift-result-images.js';
 import { ToolCallInputs } from '../requests/tool-call-inputs.js';
 import { withholdsTools } from '../requests/tool-choice.js';
@@ -23,7 +23,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   const isEnforced = enforcesOutput(request.output, tools, capabilities);
   const turns = placeTurns(isEnforced ? request.turns : instructOutput(request, { jsonSchema: false }), capabilities);
   const leading = countLeadingSystemTurns(turns);
-  const prompt = { tools: tools.map(renderTool), system: joinTexts(turns.slice(0, leading)) };
+  const prompt = { tools: tools.map(renderTool), system: joinSystemTexts(turns.slice(0, leading)) };
   if (namesAccount(call)) nameAccount(prompt, call, apiKey);
   const body = {
     systemInstruction: prompt.system === undefined ? undefined : { parts: [{ text: prompt.system }] },
@@ -110,12 +110,6 @@ function renderOutput(output: OutputFormat, tools: readonly Tool[], capabilities
 /** Returns the turns with system turns in front alone: later ones become turns of the user. */
 function placeTurns(turns: readonly Turn[], { systemMessages, alternatingRoles }: UpstreamCapabilities): readonly Turn[] {
   return arrangeTurns(turns, { systemMessages: systemMessages === 'none' ? 'none' : 'first', alternatingRoles });
-}
-
-function joinTexts(turns: readonly Turn[]): string | undefined {
-  const texts = turns.flatMap((turn) => (turn.role === 'system' ? turn.parts.map(({ text }) => text) : []));
-  const text = texts.filter((part) => part.trim() !== '').join('\n');
-  return text === '' ? undefined : text;
 }
 
 /** Renders the conversation, the user first. The results of a turn with calls follow it as a content of their own. */

@@ -1,12 +1,9 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { endReply } from '../replies/end-reply.js';
-import { worseReason } from '../replies/finish-words.js';
 import { isObject, parseEvents, toObject } from '../replies/json-object.js';
+import { OpenReply, readWord } from '../replies/open-reply.js';
 import { RepeatedCalls } from '../replies/repeated-calls.js';
 import { renderArguments } from '../replies/reply-limits.js';
-import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
 import { parseFeedback, parseFinishReason } from './finish-reason.js';
@@ -20,18 +17,14 @@ type Json = Record<string, unknown>;
  */
 export class GeminiStreamParser implements StreamParser {
   done = false;
-  finishReason: FinishReason | undefined;
-  /** True when content followed the last finish reason. */
-  private isFinishEarly = false;
-  private hasContent = false;
   private callPieces = 0;
   private readonly counter: UsageCounter;
-  private readonly calls: ToolCallAssembler;
+  private readonly reply: OpenReply;
   private readonly repeated = new RepeatedCalls();
 
   constructor(private readonly call: UpstreamCall) {
     this.counter = new UsageCounter(call);
-    this.calls = new ToolCallAssembler(call.request.tools);
+    this.reply = new OpenReply(call);
   }
 
   get usageSoFar(): Usage | undefined {
@@ -39,7 +32,11 @@ export class GeminiStreamParser implements StreamParser {
   }
 
   get hasFinish(): boolean {
-    return this.finishReason !== undefined && !this.isFinishEarly;
+    return this.reply.hasFinish;
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.reply.finishReason;
   }
 
   push(payload: string, events: StreamEvent[]): void {
@@ -59,48 +56,33 @@ export class GeminiStreamParser implements StreamParser {
     const failure = findError(chunk, this.call);
     if (failure !== undefined) throw failure;
     this.counter.read(usageMetadata);
-    this.finishReason = worseReason(this.finishReason, parseFeedback(promptFeedback));
+    this.reply.readFinish(parseFeedback(promptFeedback));
     const candidate: unknown = Array.isArray(candidates) ? candidates[0] : undefined;
     if (isObject(candidate) && !candidate.index) this.readCandidate(candidate, events); // only one candidate is ever requested
   }
 
   /** Ends the reply. `complete`: the upstream has sent an end marker, or the whole reply at once. */
   finish(events: StreamEvent[], complete: boolean): void {
-    const reason = this.finishReason ?? (complete && (this.hasContent || this.calls.count > 0) ? 'stop' : undefined);
-    if (reason === undefined) {
-      const detail = complete ? 'empty reply' : 'stream ended without a finish reason';
-      throw new UpstreamFailure('broken', 'upstream_error', { detail });
-    }
-    endReply(this.calls, this.counter.usage, reason, events);
+    this.reply.end(this.counter.usage, complete, events);
     this.done = true;
   }
 
   private readCandidate({ content, finishReason }: Json, events: StreamEvent[]): void {
     const { parts } = toObject(content);
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.readPart(part, events);
-    const reason = parseFinishReason(finishReason, this.call);
-    if (reason !== undefined) this.isFinishEarly = false;
-    this.finishReason = worseReason(this.finishReason, reason);
+    this.reply.readFinish(parseFinishReason(finishReason, this.call));
   }
 
   private readPart({ text, thought, functionCall, thoughtSignature: signature }: Json, events: StreamEvent[]): void {
     if (isObject(functionCall)) this.readCall(functionCall, typeof signature === 'string' ? signature : undefined, events);
-    if (typeof text !== 'string' || text === '') return;
-    events.push({ type: thought === true ? 'reasoning-delta' : 'text-delta', text });
-    this.hasContent = true;
-    this.isFinishEarly = this.finishReason !== undefined;
+    if (typeof text === 'string') this.reply.pushText(thought === true ? 'reasoning-delta' : 'text-delta', text, events);
   }
 
   /** Each call comes whole, and often without an id. */
   private readCall({ id, name, args = {} }: Json, signature: string | undefined, events: StreamEvent[]): void {
     const index = this.repeated.indexOf({ id, name, input: args }, this.callPieces++);
     const argumentsText = renderArguments(args);
-    this.calls.push({ index, id: readWord(id), name: readWord(name), argumentsText, whole: true, signature }, events);
-    this.calls.endAt(index, events);
-    this.isFinishEarly = this.finishReason !== undefined;
+    this.reply.pushCall({ index, id: readWord(id), name: readWord(name), argumentsText, whole: true, signature }, events);
+    this.reply.endCall(index, events);
   }
-}
-
-function readWord(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

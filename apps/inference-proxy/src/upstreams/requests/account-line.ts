@@ -3,7 +3,7 @@ import type { UpstreamCall } from '../upstream-adapter.js';
 import { deriveCacheKey } from './cache-key.js';
 
 /** The rendered parts that a prompt begins with. */
-interface PromptHead {
+export interface PromptHead {
   tools: { description?: unknown }[];
   system: string | undefined;
 }

@@ -1,9 +1,11 @@
+import { outputInstruction } from '#inference/added-texts.js';
+import type { OutputFormat } from '#inference/request.js';
 import { isObject } from '../replies/json-object.js';
-import { resolveReference, type Schema } from '../requests/schema-reference.js';
+import { resolveReference, type Schema } from './schema-reference.js';
 
-/** Keywords that the dialect accepts as they are. */
+/** Keywords that the upstream accepts as they are. */
 const KEPT = new Set(['title', 'description', 'default', '$schema', '$id', '$comment', 'type', 'required', 'additionalProperties']);
-/** Formats of strings that the dialect enforces. */
+/** Formats of strings that the upstream enforces. */
 const FORMATS = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
 /** Keywords that change what a schema means so much that words beside it do not do. */
 const UNFIT = new Set(['$dynamicRef', '$recursiveRef', 'patternProperties', 'prefixItems', 'unevaluatedProperties']);
@@ -11,11 +13,11 @@ const UNFIT = new Set(['$dynamicRef', '$recursiveRef', 'patternProperties', 'pre
 /** The most optional properties and unions in the schemas of one request; a grammar of more takes too long to compile. */
 const [OPTIONAL_MAX, UNIONS_MAX] = [24, 16];
 
-/** Thrown inside this file for a schema that the dialect cannot enforce. */
+/** Thrown inside this file for a schema that the upstream cannot enforce. */
 class Unfit extends Error {}
 
 /**
- * Returns a JSON Schema in the form that the dialect compiles to a grammar: limits that it refuses, such as `minimum` or `pattern`, go into
+ * Returns a JSON Schema in the form that the upstream compiles to a grammar: limits that it refuses, such as `minimum` or `pattern`, go into
  * the description of their place. Returns undefined for a schema that it cannot enforce: open objects, recursion, values of any type, too
  * many choices.
  */
@@ -30,6 +32,21 @@ export function toGrammarSchema(schema: Schema): Schema | undefined {
     if (error instanceof Unfit || error instanceof RangeError) return undefined; // a range error: nested too deeply
     throw error;
   }
+}
+
+/**
+ * Returns the schema that the upstream enforces. Undefined where there is none, where it is refused, or where the words for the limits that
+ * are refused make it longer than the instruction: the hold counts no more than that.
+ */
+export function enforcedSchema(output: OutputFormat): Schema | undefined {
+  const schema = output.kind === 'json-schema' && output.strict ? toGrammarSchema(output.schema) : undefined;
+  const isCovered = schema !== undefined && Buffer.byteLength(JSON.stringify(schema)) <= Buffer.byteLength(outputInstruction(output));
+  return isCovered ? schema : undefined;
+}
+
+/** True for a schema that is enforced as it is. A tool with any other goes without `strict`, so that its limits stay. */
+export function isGrammarSchema(schema: Schema): boolean {
+  return JSON.stringify(toGrammarSchema(schema)) === JSON.stringify(schema);
 }
 
 function fit(value: unknown): Schema {
@@ -47,7 +64,7 @@ function fit(value: unknown): Schema {
   return { ...fitted, description: typeof value.description === 'string' ? `${value.description}\n${text}` : text };
 }
 
-/** Sentences for limits that the dialect refuses, by keyword: a model understands them better than keywords without their place. */
+/** Sentences for limits that the upstream refuses, by keyword: a model understands them better than keywords without their place. */
 const SENTENCES: Record<string, (value: string) => string> = {
   pattern: (value) => `matches the regular expression ${value}`,
   format: (value) => `in the form of a ${value}`,
@@ -71,7 +88,7 @@ function inWords(keyword: string, given: unknown): string {
   return `${keyword}: ${JSON.stringify(given)}`;
 }
 
-/** Returns the value of a keyword as the dialect takes it; undefined for a keyword that becomes text. */
+/** Returns the value of a keyword as the upstream takes it; undefined for a keyword that becomes text. */
 function fitKeyword(keyword: string, given: unknown): unknown {
   if (KEPT.has(keyword)) return given;
   if (UNFIT.has(keyword)) throw new Unfit();
