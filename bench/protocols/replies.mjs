@@ -2,7 +2,7 @@
  * A reply as canonical events and as payloads of an upstream's stream: 256 pieces of text, and one call with its arguments in 32
  * pieces.
  *
- * @typedef {'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini'} Dialect
+ * @typedef {'openai-chat' | 'openai-responses' | 'anthropic-messages' | 'gemini' | 'bedrock-converse'} Dialect
  */
 
 const PIECES = Array.from({ length: 256 }, (_, index) => (index % 16 === 15 ? 'word.\n' : ` word${index % 10}`));
@@ -127,5 +127,22 @@ export const UPSTREAM_STREAMS = {
     });
     const call = { functionCall: { id: CALL.id, name: CALL.name, args: JSON.parse(ARGUMENTS) } };
     return [...PIECES.map((text) => chunk({ text })), chunk(call), chunk({ text: '' }, { finishReason: 'STOP' })];
+  },
+  'bedrock-converse': () => {
+    const usage = { inputTokens: 10_000, outputTokens: 300, totalTokens: 10_300, cacheReadInputTokens: 40_000 };
+    const delta = (/** @type {number} */ contentBlockIndex, /** @type {object} */ fields) => ({
+      contentBlockDelta: { contentBlockIndex, delta: fields },
+    });
+    const events = [
+      { messageStart: { role: 'assistant' } },
+      ...PIECES.map((text) => delta(0, { text })),
+      { contentBlockStop: { contentBlockIndex: 0 } },
+      { contentBlockStart: { contentBlockIndex: 1, start: { toolUse: { toolUseId: CALL.id, name: CALL.name } } } },
+      ...ARGUMENT_PIECES.map((input) => delta(1, { toolUse: { input } })),
+      { contentBlockStop: { contentBlockIndex: 1 } },
+      { messageStop: { stopReason: 'tool_use' } },
+      { metadata: { usage } },
+    ];
+    return events.map((event) => ({ data: JSON.stringify(event) }));
   },
 };

@@ -1,6 +1,7 @@
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
 import { usageQuery } from '#contracts/billing/usage.js';
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import { DIALECTS } from '#contracts/dialects.js';
 import { offerModels, withdrawModels } from '#testing/offered-models.js';
 import { catalogStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
@@ -178,7 +179,7 @@ test.each(pairs)(
     const shares: { read: number; written: number }[] = [];
     for (const turn of firstTurns(20)) shares.push(await cachedShare(tenant, kind, format, turn));
     const [first, ...later] = shares;
-    const writes = kind === 'anthropic-messages';
+    const writes = DIALECTS[kind].cachesMarked;
     expect({
       ...first,
       least: Math.min(...later.map(({ read }) => read)) >= 0.9,

@@ -131,6 +131,7 @@ test.each<[Kind, own: Record<string, string>, found: Partial<UpstreamCapabilitie
   ],
   // Only sent as an instruction here, which the simulator ignores.
   ['anthropic-messages', { stop: 'yes', reasoning: 'no', 'json-object': 'no' }, {}],
+  ['bedrock-converse', { stop: 'yes', reasoning: 'no', 'json-object': 'no' }, {}],
   [
     'gemini',
     {
@@ -161,6 +162,7 @@ test.each<[Kind, field: string, found: Partial<UpstreamCapabilities>]>([
   ['openai-chat', 'reasoning_content', { reasoningEffort: true, reasoningSwitch: 'chat_template_kwargs' }],
   ['openai-responses', 'reasoning_text', { reasoningSummary: true, reasoningSwitch: 'reasoning_effort' }],
   ['anthropic-messages', 'thinking', {}],
+  ['bedrock-converse', 'reasoningContent', {}],
   ['gemini', 'thought', { reasoningSummary: true, reasoningEffort: true, reasoningSwitch: 'thinking' }],
 ])('%s: finds reasoning and its field', async (kind, field, found) => {
   const { evidence, end, ...outcome } = await findOut(kind, { model: 'sim-reason' });
@@ -253,6 +255,10 @@ test.each<[Kind, defaults: string, verdicts: Record<string, string>, found: Part
   ['openai-chat', 'cache refuse=cache-salt,prompt-cache-key', { 'cached-tokens': 'yes', 'cache-key': 'no' }, {}],
   ['anthropic-messages', 'cache', { 'cached-tokens': 'yes' }, {}],
   ['anthropic-messages', 'refuse=cache-control', { plain: 'yes', 'cached-tokens': 'no' }, { promptCache: 'off' }],
+  ['bedrock-converse', 'cache', { 'cached-tokens': 'yes' }, {}],
+  ['bedrock-converse', 'refuse=cache-control', { plain: 'yes', 'cached-tokens': 'no' }, { promptCache: 'off' }],
+  ['bedrock-converse', 'refuse=maxTokens,topP', { 'output-cap': 'no', 'top-p': 'no' }, { outputCap: false, topP: false }],
+  ['bedrock-converse', 'refuse=outputConfig', { 'json-schema': 'no' }, { jsonSchema: false }],
   ['gemini', 'refuse=no-signature', { 'tool-results': 'yes' }, { reasoningEcho: true }],
   ['gemini', 'refuse=presencePenalty,topP', { penalties: 'no', 'top-p': 'no' }, { penalties: false, topP: false }],
   ['gemini', 'refuse=json-schema', { 'json-schema': 'no' }, { jsonSchema: false }],

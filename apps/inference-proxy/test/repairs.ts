@@ -48,24 +48,28 @@ const tools: Record<Dialect, (body: Body) => Body> = {
   'openai-responses': (body) => body.tools.map((one: Body) => [one.description, one.parameters]),
   'anthropic-messages': (body) => body.tools.map((one: Body) => [one.description, one.input_schema]),
   gemini: (body) => body.tools[0].functionDeclarations.map((one: Body) => [one.description, one.parametersJsonSchema]),
+  'bedrock-converse': (body) => body.toolConfig.tools.map(({ toolSpec: one }: Body) => [one.description, one.inputSchema.json]),
 };
 const callIds: Record<Dialect, (body: Body) => Body> = {
   'openai-chat': ({ messages }) => [messages[1].tool_calls[0].id, messages[2].tool_call_id],
   'openai-responses': ({ input }) => [input[1].call_id, input[2].call_id],
   'anthropic-messages': ({ messages }) => [messages[1].content[0].id, messages[2].content[0].tool_use_id],
   gemini: ({ contents }) => [contents[1].parts[0].functionCall.id, contents[2].parts[0].functionResponse.id],
+  'bedrock-converse': ({ messages }) => [messages[1].content[0].toolUse.toolUseId, messages[2].content[0].toolResult.toolUseId],
 };
 const callArguments: Record<Dialect, (body: Body) => Body> = {
   'openai-chat': ({ messages }) => JSON.parse(messages[1].tool_calls[0].function.arguments),
   'openai-responses': ({ input }) => JSON.parse(input[1].arguments),
   'anthropic-messages': ({ messages }) => messages[1].content[0].input,
   gemini: ({ contents }) => contents[1].parts[0].functionCall.args,
+  'bedrock-converse': ({ messages }) => messages[1].content[0].toolUse.input,
 };
 const firstTexts: Record<Dialect, (body: Body) => Body> = {
   'openai-chat': ({ messages, response_format }) => [messages[0].content, response_format],
   'openai-responses': ({ input, text }) => [input[0].content, text.format],
   'anthropic-messages': ({ system, output_config }) => [system, output_config],
   gemini: ({ systemInstruction, generationConfig }) => [systemInstruction.parts[0].text, generationConfig.responseJsonSchema],
+  'bedrock-converse': ({ system, outputConfig }) => [system[0].text, outputConfig],
 };
 
 function everywhere(of: Record<Dialect, (body: Body) => unknown>, is: unknown): Repair['sends'] {
@@ -74,7 +78,7 @@ function everywhere(of: Record<Dialect, (body: Body) => unknown>, is: unknown): 
 }
 
 /** Digest of `LONG_ID`, of which each dialect takes as much as it can. */
-const DIGEST = 'call_35c25694def7a97445fe99e12845262fd36919c4cc88ca54';
+const DIGEST = 'call_35c25694def7a97445fe99e12845262fd36919c4cc88ca541868767ec54';
 const makeIds = (length: number): string[] => Array(2).fill(DIGEST.slice(0, length));
 
 const EMPTY = [['Runs', { type: 'object', properties: {} }]];
@@ -86,6 +90,10 @@ const LIMITED = schemaOutput({
   score: { type: 'number', minimum: 0, maximum: 1 },
   tags: { type: 'array', items: { type: 'string' }, minItems: 2 },
 });
+const WORDED = {
+  score: { type: 'number', description: 'at least 0, at most 1' },
+  tags: { type: 'array', items: { type: 'string' }, description: 'at least 2 items' },
+};
 const OPEN = schemaOutput({ a: { type: 'string' } }, { additionalProperties: true });
 const PERSON = schemaOutput({ given_name: { type: 'string' } });
 const REFUSED_BY_ITS_SERVERS = 'OpenAI accepts it';
@@ -93,12 +101,13 @@ const REFUSED_BY_ITS_SERVERS = 'OpenAI accepts it';
 const REPAIRS: readonly Repair[] = [
   {
     name: 'ids of calls that are too long become a digest',
-    request: { turns: called(LONG_ID) },
+    request: { turns: called(LONG_ID), tools: [tool({})] },
     sends: {
       'openai-chat': { of: callIds['openai-chat'], is: makeIds(40) },
       'openai-responses': { of: callIds['openai-responses'], is: makeIds(53) },
       'anthropic-messages': { notNeeded: 'has no limit' },
       gemini: { notNeeded: 'has no limit' },
+      'bedrock-converse': { of: callIds['bedrock-converse'], is: makeIds(64) },
     },
   },
   {
@@ -124,12 +133,13 @@ const REPAIRS: readonly Repair[] = [
       'openai-responses': { notNeeded: REFUSED_BY_ITS_SERVERS },
       'anthropic-messages': {
         of: ({ output_config }) => output_config.format.schema.properties,
-        is: {
-          score: { type: 'number', description: 'at least 0, at most 1' },
-          tags: { type: 'array', items: { type: 'string' }, description: 'at least 2 items' },
-        },
+        is: WORDED,
       },
       gemini: { notNeeded: 'accepts them, and ignores those that it does not know' },
+      'bedrock-converse': {
+        of: ({ outputConfig }) => JSON.parse(outputConfig.textFormat.structure.jsonSchema.schema).properties,
+        is: WORDED,
+      },
     },
   },
   {
@@ -140,6 +150,7 @@ const REPAIRS: readonly Repair[] = [
       'openai-responses': { of: ({ text }) => text.format.strict, is: undefined },
       'anthropic-messages': { of: firstTexts['anthropic-messages'], is: [outputInstruction(OPEN), undefined] },
       gemini: { notNeeded: 'has no strict schemas' },
+      'bedrock-converse': { of: firstTexts['bedrock-converse'], is: [outputInstruction(OPEN), undefined] },
     },
   },
   {
@@ -151,6 +162,7 @@ const REPAIRS: readonly Repair[] = [
       'openai-responses': { of: firstTexts['openai-responses'], is: [outputInstruction(PERSON), { type: 'json_object' }] },
       'anthropic-messages': { of: firstTexts['anthropic-messages'], is: [outputInstruction(PERSON), undefined] },
       gemini: { of: firstTexts.gemini, is: [outputInstruction(PERSON), undefined] },
+      'bedrock-converse': { of: firstTexts['bedrock-converse'], is: [outputInstruction(PERSON), undefined] },
     },
   },
   {
@@ -161,28 +173,34 @@ const REPAIRS: readonly Repair[] = [
       'openai-responses': { of: firstTexts['openai-responses'], is: [outputInstruction({ kind: 'json-object' }), { type: 'json_object' }] },
       'anthropic-messages': { of: firstTexts['anthropic-messages'], is: [outputInstruction({ kind: 'json-object' }), undefined] },
       gemini: { notNeeded: 'does not require it' },
+      'bedrock-converse': { of: firstTexts['bedrock-converse'], is: [outputInstruction({ kind: 'json-object' }), undefined] },
     },
   },
   {
     name: 'with `reasoningEcho` earlier reasoning goes back',
-    request: { turns: called('a', '{}', { type: 'reasoning', text: 'Hm.' }) },
+    request: { turns: called('a', '{}', { type: 'reasoning', text: 'Hm.' }), tools: [tool({})] },
     capabilities: { reasoningEcho: true },
     sends: {
       'openai-chat': { of: ({ messages }) => messages[1].reasoning_content, is: 'Hm.' },
       'openai-responses': { notNeeded: 'accepts only reasoning that it stored' },
       'anthropic-messages': { of: ({ messages }) => messages[1].content[0], is: { type: 'thinking', thinking: 'Hm.' } },
       gemini: { notNeeded: 'takes signatures alone, which always go back' },
+      'bedrock-converse': { of: ({ messages }) => messages[1].content[0], is: { reasoningContent: { reasoningText: { text: 'Hm.' } } } },
     },
   },
   {
     name: `with \`reasoningEcho\` \`${NO_REASONING}\` stands for reasoning that the client did not keep`,
-    request: { turns: called('a') },
+    request: { turns: called('a'), tools: [tool({})] },
     capabilities: { reasoningEcho: true },
     sends: {
       'openai-chat': { of: ({ messages }) => messages[1].reasoning_content, is: NO_REASONING },
       'openai-responses': { notNeeded: 'accepts only reasoning that it stored' },
       'anthropic-messages': { of: ({ messages }) => messages[1].content[0], is: { type: 'thinking', thinking: NO_REASONING } },
       gemini: { notNeeded: 'a word of its own stands for the signature' },
+      'bedrock-converse': {
+        of: ({ messages }) => messages[1].content[0],
+        is: { reasoningContent: { reasoningText: { text: NO_REASONING } } },
+      },
     },
   },
   {
@@ -192,7 +210,7 @@ const REPAIRS: readonly Repair[] = [
   },
   {
     name: 'half a character in the arguments of a call becomes U+FFFD',
-    request: { turns: called('a', '{"a":"cut \\ud83d, \\ud83c\\udf0d"}') },
+    request: { turns: called('a', '{"a":"cut \\ud83d, \\ud83c\\udf0d"}'), tools: [tool({})] },
     sends: everywhere(callArguments, { a: 'cut \ufffd, \ud83c\udf0d' }),
   },
 ];

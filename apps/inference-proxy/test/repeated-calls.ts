@@ -143,6 +143,15 @@ export const CALL_WRITERS: Record<UpstreamAdapter['kind'], (pieces: readonly Cal
       })),
     { candidates: [{ index: 0, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 30, candidatesTokenCount: 10 } },
   ],
+  'bedrock-converse': (pieces) => [
+    ...pieces.map(({ at: contentBlockIndex, call: { id, name }, kind, text }) => {
+      const isDelta = kind === 'part' || kind === 'whole' || text !== '';
+      if (!isDelta) return { contentBlockStart: { contentBlockIndex, start: { toolUse: { toolUseId: id, name } } } };
+      return { contentBlockDelta: { contentBlockIndex, delta: { toolUse: { input: kind === 'whole' ? parseObject(text) : text } } } };
+    }),
+    { messageStop: { stopReason: 'tool_use' } },
+    { metadata: { usage: { inputTokens: 30, outputTokens: 10, totalTokens: 40 } } },
+  ],
 };
 
 /** Returns what a server that does not encode arguments sends; text stays text. */

@@ -215,7 +215,44 @@ const WRITERS: Record<UpstreamAdapter['kind'], Writer> = {
     });
     return [...payloads, { candidates: [{ index: 0, finishReason: words[reason as keyof typeof words] ?? 'STOP' }] }];
   },
+
+  'bedrock-converse': (events, { reason }, said) => {
+    const words = {
+      stop: 'end_turn',
+      'stop-sequence': 'end_turn',
+      length: 'max_tokens',
+      'tool-calls': 'tool_use',
+      'content-filter': 'guardrail_intervened',
+    };
+    const delta = (contentBlockIndex: number, fields: Payload) => [{ contentBlockDelta: { contentBlockIndex, delta: fields } }];
+    const payloads = events.flatMap((event): Payload[] => {
+      switch (event.type) {
+        case 'text-delta':
+        case 'refusal-delta':
+          return delta(0, { text: event.text });
+        case 'reasoning-delta':
+          return delta(1, { reasoningContent: { text: event.text } });
+        case 'tool-call-start': {
+          const start = { toolUse: { toolUseId: event.callId, name: event.tool.name } };
+          return [{ contentBlockStart: { contentBlockIndex: event.index + 2, start } }];
+        }
+        case 'tool-call-delta':
+          return delta(event.index + 2, { toolUse: { input: event.text } });
+        case 'tool-call-end':
+          return [{ contentBlockStop: { contentBlockIndex: event.index + 2 } }];
+        default:
+          return [];
+      }
+    });
+    const metadata = said.usage === undefined ? [] : [{ metadata: { usage: converseUsage(said.usage) } }];
+    return [{ messageStart: { role: 'assistant' } }, ...payloads, { messageStop: { stopReason: words[reason] } }, ...metadata];
+  },
 };
+
+function converseUsage({ promptTokens, cachedTokens, outputTokens }: Usage): Payload {
+  const input = { inputTokens: promptTokens - cachedTokens, cacheReadInputTokens: cachedTokens, cacheWriteInputTokens: 0 };
+  return { ...input, outputTokens, totalTokens: promptTokens + outputTokens };
+}
 
 function chatUsage({ promptTokens, cachedTokens, outputTokens, reasoningTokens }: Usage): Payload {
   return {

@@ -37,7 +37,7 @@ export function writePlain(kind: Upstream['kind'], reply: VendorReply): string {
 }
 
 function renderError(kind: Upstream['kind']): Json {
-  return kind === 'openai-chat' || kind === 'gemini' ? { error: ERROR } : { type: 'error', error: ERROR };
+  return kind === 'openai-responses' || kind === 'anthropic-messages' ? { type: 'error', error: ERROR } : { error: ERROR };
 }
 
 function data(value: Json): Sent {
@@ -359,9 +359,65 @@ function renameCounts({ usage }: Json): Json {
   };
 }
 
+const converse: ReplyWriter = {
+  stream: (reply) => {
+    const { pieces, early, word, usageAt } = reply;
+    const stop = (said: string | null): Sent => data({ messageStop: { stopReason: said } });
+    const metadata = data({ metadata: { usage: converseUsage(reply) } });
+    const isLast = usageAt !== 'before the finish';
+    return [
+      data({ messageStart: { role: 'assistant' } }),
+      ...(isLast ? [] : [metadata]),
+      ...pieces.flatMap((piece, index) => [
+        ...converseBlock(piece, index),
+        ...(index === 0 && early.meaning !== 'none' ? [stop(early.said)] : []),
+      ]),
+      ...withError('bedrock-converse', reply, [stop(word.said)]),
+      ...(isLast ? [metadata] : []),
+    ];
+  },
+  marker: undefined,
+  plain: (reply) => ({
+    output: {
+      message: {
+        role: 'assistant',
+        content: reply.pieces.map((piece) => {
+          if (piece.type === 'text') return { text: piece.text };
+          if (piece.type === 'thinking') return { reasoningContent: { reasoningText: { text: piece.text } } };
+          return { toolUse: { toolUseId: piece.id, name: piece.name, input: JSON.parse(piece.text) as Json } };
+        }),
+      },
+    },
+    stopReason: reply.word.said,
+    usage: converseUsage(reply),
+  }),
+};
+
+function converseBlock(piece: Piece, contentBlockIndex: number): Sent[] {
+  const delta = (fields: Json): Sent => data({ contentBlockDelta: { contentBlockIndex, delta: fields } });
+  const stop = data({ contentBlockStop: { contentBlockIndex } });
+  if (piece.type === 'text') return [delta({ text: piece.text }), stop];
+  if (piece.type === 'thinking') return [delta({ reasoningContent: { text: piece.text } }), stop];
+  const start = { toolUse: { toolUseId: piece.id, name: piece.name } };
+  return [data({ contentBlockStart: { contentBlockIndex, start } }), delta({ toolUse: { input: piece.text } }), stop];
+}
+
+/** The vendor counts thinking among the output, so that it is in the total alone where it is told. */
+function converseUsage(reply: VendorReply): unknown {
+  const { usage, counts } = reply;
+  const shown = openaiUsage(reply, CHAT_NAMES);
+  if (typeof shown !== 'object' || shown === null) return shown;
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: totalTokens } = shown as Json;
+  const cached = { inputTokens: counts.prompt - counts.cached, cacheReadInputTokens: counts.cached, cacheWriteInputTokens: 0 };
+  if (usage === 'details') return { ...cached, outputTokens: counts.output - counts.thinking, totalTokens };
+  if (usage === 'cached tokens beside the prompt') return { ...cached, outputTokens, totalTokens: cached.inputTokens + counts.output };
+  return { inputTokens, outputTokens, totalTokens };
+}
+
 const WRITERS: Record<Upstream['kind'], ReplyWriter> = {
   'openai-chat': chat,
   'openai-responses': responses,
   'anthropic-messages': messages,
   gemini,
+  'bedrock-converse': converse,
 };

@@ -59,9 +59,10 @@ export async function answerRequest(
     plan.usage = usageWithCache(plan.usage, state.cache, cacheable(request));
   }
   if (request.stream) {
-    const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
+    const type = dialect.frame === undefined ? 'text/event-stream; charset=utf-8' : 'application/vnd.amazon.eventstream';
+    const headers = { 'content-type': type, 'cache-control': 'no-cache' };
     if (directives.headers !== undefined || directives.hang === 0) response.writeHead(200, headers).flushHeaders();
-    await firstTokenWait(response, directives, signal);
+    await firstTokenWait(response, dialect, directives, signal);
     if (!response.headersSent) response.writeHead(200, headers);
     if (directives.clock) plan.text = withClock(plan.text);
     return sendStream(reply, renderEvents(plan, directives), directives, dialect);
@@ -89,9 +90,14 @@ function limitFailures(state: SimState, lastUserText: string, directives: Direct
   return directives;
 }
 
-async function firstTokenWait(response: ServerResponse, { ttft, keepalive }: Directives, signal: AbortSignal): Promise<void> {
+async function firstTokenWait(
+  response: ServerResponse,
+  { frame }: SimDialect,
+  { ttft, keepalive }: Directives,
+  signal: AbortSignal,
+): Promise<void> {
   if (!ttft) return;
-  if (!keepalive || !response.headersSent) {
+  if (!keepalive || !response.headersSent || frame !== undefined) {
     await delay(ttft, undefined, { signal });
     return;
   }

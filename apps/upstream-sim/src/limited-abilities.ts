@@ -35,7 +35,7 @@ export function refuseAbilities(chat: ChatRequest, bodyText: string, names: stri
   if (names === undefined) return;
   const body = JSON.parse(bodyText) as Json;
   for (const name of names.split(',')) {
-    const { [name]: field = (body.generationConfig as Json | undefined)?.[name] } = body;
+    const { [name]: field = ((body.generationConfig ?? body.inferenceConfig) as Json | undefined)?.[name] } = body;
     const isUsed = ABILITIES[name]?.(chat, body) ?? (field !== undefined && field !== null);
     if (isUsed) throw SimError.invalid(`Unsupported parameter: '${name}' is not supported with this model.`, name, 'unsupported_parameter');
   }

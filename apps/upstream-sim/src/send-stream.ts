@@ -26,7 +26,7 @@ export async function sendStream(
   dialect: SimDialect,
 ): Promise<void> {
   const { signal } = reply;
-  const writer = new SseWriter(reply.response, directives, signal);
+  const writer = new EventWriter(reply.response, directives, signal, dialect);
   const stopping = faultAfter(directives, dialect);
   const tokenMs = directives.rate ? 1_000 / directives.rate : 0;
   const pace = new Pace(signal);
@@ -105,8 +105,10 @@ class Pace {
  * Frames each event as an HTTP chunk of its own. Writing the chunks here instead of in Node makes a burst one write of one string, which
  * halves the cost of a stream. `split` sends each event in two packets.
  */
-class SseWriter {
+class EventWriter {
   private readonly lineEnd: string;
+  /** The batch is a string also where it is bytes, each as one character. */
+  private readonly encoding: 'utf8' | 'latin1';
   private readonly split: boolean;
   private readonly paced: boolean;
   private readonly chunked: boolean;
@@ -116,7 +118,9 @@ class SseWriter {
     private readonly response: ServerResponse,
     directives: Directives,
     private readonly signal: AbortSignal,
+    private readonly dialect: Pick<SimDialect, 'frame'>,
   ) {
+    this.encoding = dialect.frame === undefined ? 'utf8' : 'latin1';
     this.lineEnd = directives.crlf ? '\r\n' : '\n';
     this.split = directives.split === true;
     this.paced = directives.rate !== undefined;
@@ -125,26 +129,30 @@ class SseWriter {
   }
 
   /** Returns a promise when the caller has to wait for the client to read. */
-  write({ name, json, secondLine }: ReplyEvent): Promise<void> | undefined {
-    const { lineEnd } = this;
-    const head = name === undefined ? '' : `event: ${name}${lineEnd}`;
-    const second = secondLine === undefined ? '' : `data: ${secondLine}${lineEnd}`;
-    const event = `${head}data: ${json}${lineEnd}${second}${lineEnd}`;
-    if (this.split) return this.writeHalves(Buffer.from(event));
-    this.add(event);
+  write(event: ReplyEvent): Promise<void> | undefined {
+    const text = this.dialect.frame?.(event).toString(this.encoding) ?? this.renderEvent(event);
+    if (this.split) return this.writeHalves(Buffer.from(text, this.encoding));
+    this.add(text);
     if (!this.paced && this.batch.length < BATCH_LENGTH) return undefined;
     return this.writeBatch() ? undefined : this.drained();
   }
 
-  /** Writes a comment, unless the client does not read. */
+  private renderEvent({ name, json, secondLine }: ReplyEvent): string {
+    const { lineEnd } = this;
+    const head = name === undefined ? '' : `event: ${name}${lineEnd}`;
+    const second = secondLine === undefined ? '' : `data: ${secondLine}${lineEnd}`;
+    return `${head}data: ${json}${lineEnd}${second}${lineEnd}`;
+  }
+
+  /** Writes a comment, unless the client does not read or frames have none. */
   comment(): void {
-    if (this.response.writableNeedDrain) return;
+    if (this.response.writableNeedDrain || this.dialect.frame !== undefined) return;
     this.add(`: keep-alive${this.lineEnd}${this.lineEnd}`);
     this.writeBatch();
   }
 
   private add(text: string): void {
-    this.batch += this.chunked ? `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n` : text;
+    this.batch += this.chunked ? `${Buffer.byteLength(text, this.encoding).toString(16)}\r\n${text}\r\n` : text;
   }
 
   end(): void {
@@ -155,14 +163,14 @@ class SseWriter {
   private writeBatch(): boolean {
     const { batch } = this;
     this.batch = '';
-    return this.response.write(batch);
+    return this.response.write(batch, this.encoding);
   }
 
   /** Resolves when the operating system has everything that was written so far. */
   async flush(): Promise<void> {
     const { batch } = this;
     this.batch = '';
-    await new Promise((resolve) => this.response.write(batch, resolve));
+    await new Promise((resolve) => this.response.write(batch, this.encoding, resolve));
     this.signal.throwIfAborted();
   }
 
@@ -188,7 +196,7 @@ function splitPoint(event: Buffer): number {
 
 interface Fault {
   tokens: number;
-  act(reply: SimReply, writer: SseWriter): Promise<void>;
+  act(reply: SimReply, writer: EventWriter): Promise<void>;
 }
 
 function faultAfter(directives: Directives, dialect: SimDialect): Fault | undefined {

@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { answerRequest, type SimState } from './answer-request.js';
 import { chatDialect } from './dialects/chat/dialect.js';
+import { converseDialect } from './dialects/converse/dialect.js';
 import { geminiDialect } from './dialects/gemini/dialect.js';
 import { messagesDialect } from './dialects/messages/dialect.js';
 import { responsesDialect } from './dialects/responses/dialect.js';
@@ -15,7 +16,7 @@ import { SimError } from './sim-error.js';
 
 const BODY_BYTES_MAX = 64 * 1024 ** 2;
 
-const DIALECTS: readonly SimDialect[] = [chatDialect, responsesDialect, messagesDialect, geminiDialect];
+const DIALECTS: readonly SimDialect[] = [chatDialect, responsesDialect, messagesDialect, geminiDialect, converseDialect];
 
 export interface SimServer {
   readonly port: number;

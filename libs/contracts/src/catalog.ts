@@ -117,18 +117,18 @@ export interface UpstreamCapabilities {
   /** Requires `instructions`, with the leading system messages (`openai-responses`). Default false. */
   instructions?: boolean;
   /**
-   * Counts tokens of the cache apart from those of the prompt, instead of among them. Default null: true for `anthropic-messages`, false for
-   * the others.
+   * Counts tokens of the cache apart from those of the prompt, instead of among them. Default null: true for `anthropic-messages` and
+   * `bedrock-converse`, false for the others.
    */
   cachedApart?: boolean | null;
   /**
-   * Time for which an `anthropic-messages` upstream is asked to keep a prompt that a next turn is likely to repeat: markers are sent for 5
-   * minutes or an hour, or not at all. Default `5m`.
+   * Time for which an upstream that caches what is marked (`anthropic-messages`, `bedrock-converse`) is asked to keep a prompt that a next
+   * turn is likely to repeat: markers are sent for 5 minutes or an hour, or not at all. Default `5m`.
    */
   promptCache?: 'off' | '5m' | '1h';
   /**
-   * Way in which the upstream keeps the caches of accounts apart: by a field of its dialect, or for `anthropic-messages` and `gemini`, which
-   * have none, by a line of `text` in prompts that may be cached. Default null: `none` for `openai-chat`, `prompt_cache_key` for
+   * Way in which the upstream keeps the caches of accounts apart: by a field of its dialect, or for dialects that have none, by a line of
+   * `text` in prompts that may be cached. Default null: `none` for `openai-chat`, `prompt_cache_key` for
    * `openai-responses`, else `text`.
    */
   cacheKey?: 'none' | 'prompt_cache_key' | 'cache_salt' | 'text' | null;
@@ -191,7 +191,7 @@ export interface UpstreamTimeouts {
 }
 
 /** Dialects of upstreams. */
-export const UPSTREAM_KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini'] as const;
+export const UPSTREAM_KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'bedrock-converse'] as const;
 
 export interface Upstream {
   id: string;

@@ -50,6 +50,14 @@ export const DIALECTS: Readonly<Record<Upstream['kind'], Dialect>> = {
     cachesMarked: false,
     cacheKeys: ['text'],
   },
+  'bedrock-converse': {
+    provider: 'aws.bedrock',
+    hidesOutput: true,
+    requiresOutputCap: false,
+    countsCacheApart: true,
+    cachesMarked: true,
+    cacheKeys: ['text'],
+  },
 };
 
 /** Dialects whose upstreams can serve embeddings. */

@@ -14,6 +14,8 @@ export interface DialectStream {
   hasWholeCalls?: true;
   /** Events after the content, with `REPORTED_USAGE`. */
   ending: string;
+  /** The usage is the end of a stream. */
+  endsWithUsage?: true;
   /** Event without content. */
   nothing: string;
   /** A whole reply to a plain request. */
@@ -72,6 +74,7 @@ const responses: DialectStream = {
   args: (index, text) =>
     typed({ type: 'response.function_call_arguments.delta', item_id: `f${index}`, output_index: index + 1, delta: text }),
   ending: typed({ type: 'response.completed', response: { id: 'r1', object: 'response', status: 'completed', usage: RESPONSE_USAGE } }),
+  endsWithUsage: true,
   nothing: typed({ type: 'response.in_progress', response: { id: 'r1', status: 'in_progress' } }),
   plain: (text) =>
     JSON.stringify({
@@ -126,14 +129,37 @@ const gemini: DialectStream = {
   plain: (text) => JSON.stringify({ candidates: [candidate({ text }, { finishReason: 'STOP' })], ...GEMINI_USAGE }),
 };
 
+const CONVERSE_USAGE = { usage: { inputTokens: 12, outputTokens: 3, totalTokens: 15 } };
+
+/** As events of the common framing. Frames of AWS have a suite of their own. */
+const converse: DialectStream = {
+  opening: event({ messageStart: { role: 'assistant' } }),
+  text: (text) => event({ contentBlockDelta: { contentBlockIndex: 0, delta: { text } } }),
+  call: (index) =>
+    event({ contentBlockStart: { contentBlockIndex: index + 1, start: { toolUse: { toolUseId: `call_${index}`, name: 'get_weather' } } } }),
+  args: (index, text) => event({ contentBlockDelta: { contentBlockIndex: index + 1, delta: { toolUse: { input: text } } } }),
+  ending:
+    event({ contentBlockStop: { contentBlockIndex: 0 } }) +
+    event({ messageStop: { stopReason: 'end_turn' } }) +
+    event({ metadata: CONVERSE_USAGE }),
+  endsWithUsage: true,
+  nothing: event({ messageStart: { role: 'assistant' } }),
+  plain: (text) =>
+    JSON.stringify({ output: { message: { role: 'assistant', content: [{ text }] } }, stopReason: 'end_turn', ...CONVERSE_USAGE }),
+};
+
 export const DIALECT_STREAMS: Record<Upstream['kind'], DialectStream> = {
   'openai-chat': chat,
   'openai-responses': responses,
   'anthropic-messages': messages,
   gemini,
+  'bedrock-converse': converse,
 };
 
-const OUTPUT_COUNT = new RegExp(`("(?:(?:completion|output)_tokens|candidatesTokenCount)":)${REPORTED_USAGE.outputTokens}\\b`, 'g');
+const OUTPUT_COUNT = new RegExp(
+  `("(?:(?:completion|output)_tokens|candidatesTokenCount|outputTokens)":)${REPORTED_USAGE.outputTokens}\\b`,
+  'g',
+);
 
 /** Replaces the reported output tokens in the end of a stream or in a plain reply. */
 export function counting(text: string, outputTokens: number): string {

@@ -66,7 +66,11 @@ export const ANSWERS: Scenario[] = [
     reply: { text: 'I cannot help with that.', ending: 'refused' },
     exceptions: [
       { client: 'messages', reply: { ending: 'filtered' }, reason: 'Messages has a stop reason for refusals, and no content part' },
-      { dialect: ['anthropic-messages', 'gemini'], reply: { ending: 'end' }, reason: 'the dialect returns refusals as text' },
+      {
+        dialect: ['anthropic-messages', 'gemini', 'bedrock-converse'],
+        reply: { ending: 'end' },
+        reason: 'the dialect returns refusals as text',
+      },
     ],
   },
   {

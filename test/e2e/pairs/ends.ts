@@ -14,7 +14,7 @@ function stopping(written: Partial<Reply>): Exception[] {
 
 const CUT_CALL: Exception[] = [
   {
-    dialect: 'anthropic-messages',
+    dialect: ['anthropic-messages', 'bedrock-converse'],
     mode: 'plain',
     reply: { calls: [{ name: 'weather', input: {} }] },
     reason: 'its plain replies have only whole objects, so cut arguments never arrive',

@@ -38,7 +38,10 @@ function replying(one: Case, mode: Mode): Expected {
   const exceptions = findExceptions(one, mode);
   const written = findReply(scenario);
   const seen: Reply = Object.assign({}, written, ...exceptions.map(({ reply }) => reply));
-  const usage = reported(scenario, Object.assign({}, written, ...exceptions.map((exception) => exception.written)));
+  const ask = exceptions.some(({ withoutTools }) => withoutTools) ? { ...scenario.ask, tools: [] } : scenario.ask;
+  const counted = reported({ ...scenario, ask }, Object.assign({}, written, ...exceptions.map((exception) => exception.written)));
+  // Converse counts reasoning among the output alone.
+  const usage = dialect === 'bedrock-converse' ? { ...counted, reasoningTokens: 0 } : counted;
   const { promptSource: _promptSource, outputSource: _outputSource, reasoningTokens, ...shown } = usage;
   return {
     status: 200,

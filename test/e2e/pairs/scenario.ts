@@ -15,6 +15,7 @@ export const PATHS: Record<Dialect, RegExp> = {
   'openai-chat': /^\/v1\/chat\/completions$/,
   'openai-responses': /^\/v1\/responses$/,
   'anthropic-messages': /^\/v1\/messages$/,
+  'bedrock-converse': /^\/v1\/model\/sim-\w+\/converse(?:-stream)?$/,
   gemini: /^\/v1\/models\/sim-\w+:(?:generateContent|streamGenerateContent\?alt=sse)$/,
 };
 
@@ -89,6 +90,8 @@ export interface Exception {
   impossible?: true;
   /** Replaces the expected reply. */
   reply?: Partial<Reply>;
+  /** The upstream does not get the tools, so that its prompt is shorter. */
+  withoutTools?: true;
   /** Billed reply, if it has more than the client receives. */
   written?: Partial<Reply>;
 }

@@ -24,6 +24,7 @@ export function expectedPrompts({ stream, echoed }: { stream: boolean; echoed: b
     'round-trip-responses': readPrompts(withCacheKey(readTranscript('openai-responses')), stream),
     'round-trip-messages': readPrompts(readTranscript('anthropic-messages'), stream),
     'round-trip-gemini': readPrompts(readTranscript('gemini'), stream),
+    'round-trip-converse': readPrompts(readTranscript('bedrock-converse'), stream),
     'round-trip-echo': readPrompts({ ...chat, history: thoughtful }, stream),
   };
 }
@@ -35,9 +36,8 @@ function withCacheKey({ request, ...transcript }: Transcript): Transcript {
 
 function readPrompts({ request, historyField, asked, history }: Transcript, stream: boolean): unknown[] {
   const isChat = historyField === 'messages' && !('system' in request);
-  // Gemini says it in the path.
-  const streamFields =
-    historyField === 'contents' ? {} : { stream, ...(stream && isChat ? { stream_options: { include_usage: true } } : {}) };
+  const isInPath = !('model' in request);
+  const streamFields = isInPath ? {} : { stream, ...(stream && isChat ? { stream_options: { include_usage: true } } : {}) };
   return asked.map((length) => ({ ...request, ...streamFields, [historyField]: history.slice(0, length) }));
 }
 

@@ -14,6 +14,7 @@ export const ROUTES = [
   { model: 'round-trip-responses', kind: 'openai-responses' },
   { model: 'round-trip-messages', kind: 'anthropic-messages' },
   { model: 'round-trip-gemini', kind: 'gemini' },
+  { model: 'round-trip-converse', kind: 'bedrock-converse' },
   { model: 'round-trip-echo', kind: 'openai-chat', capabilities: { reasoningEcho: true } },
 ] as const satisfies Route[];
 

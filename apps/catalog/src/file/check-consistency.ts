@@ -108,7 +108,7 @@ function caches(kind: Upstream['kind'] | undefined, capabilities: Partial<Upstre
     problems.push({ path: [...path, 'capabilities', 'cacheKey'], problem: `must be ${allowed} for ${kind}` });
   }
   if (!dialect.cachesMarked && (promptCache === 'off' || promptCache === '1h')) {
-    problems.push({ path: [...path, 'capabilities', 'promptCache'], problem: 'is for anthropic-messages; others cache by themselves' });
+    problems.push({ path: [...path, 'capabilities', 'promptCache'], problem: `is for dialects with markers; ${kind} caches by itself` });
   }
   return problems;
 }

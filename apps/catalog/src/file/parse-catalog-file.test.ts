@@ -517,7 +517,7 @@ describe('faults', () => {
     [
       'markers for another dialect',
       edited(['kind:', 'capabilities: { promptCache: off }\n    kind:']),
-      'c.yaml:4: upstreams[0].capabilities.promptCache: is for anthropic-messages; others cache by themselves',
+      'c.yaml:4: upstreams[0].capabilities.promptCache: is for dialects with markers; openai-chat caches by itself',
     ],
     [
       'a cache key of another dialect on a route',
@@ -653,6 +653,7 @@ test('the entries of upstreams in docs/upstreams.md are valid', () => {
   expect(upstreams.map(({ id, kind }) => [id, kind])).toEqual([
     ['azure', 'openai-chat'],
     ['google', 'gemini'],
+    ['bedrock', 'bedrock-converse'],
   ]);
 });
 

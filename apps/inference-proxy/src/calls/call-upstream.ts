@@ -4,9 +4,11 @@ import { TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { NO_USAGE } from '#inference/usage.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
+import { FrameParser } from '../transport/frame-parser.js';
 import { HeldBytes, type HeldShare } from '../transport/held-bytes.js';
 import { isBlank, type TransferLimits, type UpstreamReply } from '../transport/post-stream.js';
 import { SseParser } from '../transport/sse-parser.js';
+import type { StreamFraming } from '../transport/stream-framing.js';
 import { holdsMoreValues } from '../upstreams/replies/reply-limits.js';
 import type { StreamParser, UpstreamAdapter, UpstreamCall } from '../upstreams/upstream-adapter.js';
 import { callEmbeddings } from './call-embeddings.js';
@@ -58,9 +60,10 @@ export async function* callUpstream(
     await assertGood(reply, adapter, call);
     meter.answered();
     const first = await firstBytes(reply, timeouts.totalMs);
-    const isStream = isEventStream(reply, first);
+    const framing = findFraming(reply, first);
+    const isStream = framing !== undefined;
     if (isStream !== stream) reply.limitTo(chooseLimits(isStream, requestLength));
-    if (isStream) yield* readEvents(reply, first, client, call, shaper, meter, LONG_EVENTS.open(ticket.accountId));
+    if (isStream) yield* readEvents(reply, first, framing, client, call, shaper, meter, LONG_EVENTS.open(ticket.accountId));
     else {
       const pause = { ms: timeouts.finishMs ?? TIMEOUT_DEFAULTS.finishMs, isWhole: isWholeJson };
       yield parseWhole(await reply.readAll(ticket.accountId, first, pause), adapter, call, shaper);
@@ -90,7 +93,7 @@ function plainLimits({ outputTokensMax }: UpstreamCall, { totalMs }: UpstreamTim
 async function firstBytes(reply: UpstreamReply, totalMs: number): Promise<Buffer[]> {
   const timeout = new NoEventsTimeout(totalMs);
   for (let more = await reply.read(); more !== undefined; more = await reply.read()) {
-    if (more.some((chunk) => !isBlank(chunk))) return more;
+    if (hasFrames(reply) || more.some((chunk) => !isBlank(chunk))) return more;
     timeout.check();
   }
   return [];
@@ -118,27 +121,33 @@ class NoEventsTimeout {
 /** First characters of a body that is no event stream. `<`: an HTML page, mostly of a proxy. */
 const OPENING = new Set(['{'.charCodeAt(0), '['.charCodeAt(0), '<'.charCodeAt(0)]);
 
-/** Decides by what came: some upstreams answer a stream request with JSON, and the reverse. */
-function isEventStream(reply: UpstreamReply, first: readonly Buffer[]): boolean {
-  if (reply.header('content-type')?.toLowerCase().startsWith('text/event-stream')) return true;
+/** Returns the framing of a stream; undefined for a plain body. Some upstreams answer a stream request with JSON, and the reverse. */
+function findFraming(reply: UpstreamReply, first: readonly Buffer[]): StreamFraming | undefined {
+  if (hasFrames(reply)) return new FrameParser();
+  if (reply.header('content-type')?.toLowerCase().startsWith('text/event-stream')) return new SseParser();
   for (const chunk of first) {
     const byte = chunk.find((value) => value > 0x20);
-    if (byte !== undefined) return !OPENING.has(byte);
+    if (byte !== undefined) return OPENING.has(byte) ? undefined : new SseParser();
   }
-  return false;
+  return undefined;
+}
+
+/** True for a stream of AWS. Its first bytes look blank. */
+function hasFrames(reply: UpstreamReply): boolean {
+  return reply.header('content-type')?.toLowerCase().startsWith('application/vnd.amazon.eventstream') === true;
 }
 
 /** Yields a batch for each read of the socket, up to the terminal event. */
 async function* readEvents(
   reply: UpstreamReply,
   first: Buffer[],
+  framing: StreamFraming,
   { adapter, upstream }: CallTarget['client'],
   call: UpstreamCall,
   shaper: ReplyShaper,
   meter: UsageMeter,
   held: HeldShare,
 ): AsyncGenerator<StreamEvent[], void, undefined> {
-  const lines = new SseParser();
   const parser = adapter.openStream(call);
   const timeout = new NoEventsTimeout(upstream.timeouts.totalMs);
   const grace = new FinishGrace(upstream.timeouts.finishMs ?? TIMEOUT_DEFAULTS.finishMs);
@@ -147,7 +156,7 @@ async function* readEvents(
     for (let chunks: Chunks = first.length > 0 ? first : 'closed'; ; chunks = await readOrEnd(reply, parser, grace)) {
       if (chunks === 'over') reply.close(); // before the client has its end: nothing else will close it
       const events: StreamEvent[] = [];
-      const failure = readChunks(chunks, lines, parser, events);
+      const failure = readChunks(chunks, framing, parser, events);
       const shaped = shaper.shape(events);
       const counts = parser.usageSoFar ?? (parser.tier === undefined ? undefined : { ...NO_USAGE, tier: parser.tier });
       if (counts !== undefined) meter.noteCounts(counts, parser.hasFinish && !shaper.isEmpty(parser.finishReason));
@@ -156,7 +165,7 @@ async function* readEvents(
       if (failure !== undefined) throw failure;
       if (events.length > 0) timeout.extend();
       else timeout.check();
-      held.set(lines.heldBytes);
+      held.set(framing.heldBytes);
       if (shaper.metStopSequence) await budget.yieldWhenSpent();
     }
   } finally {
@@ -207,11 +216,11 @@ class FinishGrace {
 }
 
 /** Appends the events of the chunks. Returns the failure that followed them, if any. */
-function readChunks(chunks: Chunks, lines: SseParser, parser: StreamParser, events: StreamEvent[]): UpstreamFailure | undefined {
+function readChunks(chunks: Chunks, framing: StreamFraming, parser: StreamParser, events: StreamEvent[]): UpstreamFailure | undefined {
   const take = (payload: string): void => parser.push(payload, events);
   try {
-    if (chunks === 'closed' || (chunks === 'over' && !lines.hasIncompleteLine)) lines.end(take);
-    else if (chunks !== 'over') lines.push(Buffer.concat(chunks), take); // one push of many small chunks is cheaper than many
+    if (chunks === 'closed' || (chunks === 'over' && !framing.isCut)) framing.end(take);
+    else if (chunks !== 'over') framing.push(Buffer.concat(chunks), take); // one push of many small chunks is cheaper than many
     if (chunks === 'closed' || chunks === 'over') parser.end(events);
     return undefined;
   } catch (error) {

@@ -157,8 +157,8 @@ test.each(UPSTREAM_KINDS)(
 function countedAt(pieces: readonly string[]): number {
   const has = (pattern: RegExp): number => pieces.findIndex((piece) => pattern.test(piece)) + 1;
   return Math.max(
-    has(/"(?:stop_reason|finish_reason|finishReason)":"|"status":"(?:completed|incomplete)"/),
-    has(new RegExp(`(?:_tokens|TokenCount)":(?:${COUNTS.output}|${COUNTS.output - COUNTS.thinking})\\b`)),
+    has(/"(?:stop_reason|finish_reason|finishReason|stopReason)":"|"status":"(?:completed|incomplete)"/),
+    has(new RegExp(`(?:_tokens|TokenCount|Tokens)":(?:${COUNTS.output}|${COUNTS.output - COUNTS.thinking})\\b`)),
   );
 }
 

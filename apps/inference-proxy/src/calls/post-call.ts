@@ -68,8 +68,8 @@ export async function postCall(
     headers: {
       'user-agent': 'tollgate',
       ...client.headers?.(),
-      ...rendered.headers,
       accept: stream ? 'text/event-stream' : 'application/json',
+      ...rendered.headers,
       'content-type': 'application/json',
       ...(target.traceparent !== undefined && { traceparent: target.traceparent }),
     },

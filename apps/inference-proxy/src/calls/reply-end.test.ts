@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { CONTENT, DIALECT_STREAMS } from '#testing/dialect-streams.js';
+import { bytesUntilUsage, CONTENT, DIALECT_STREAMS } from '#testing/dialect-streams.js';
 import { chunked, type Fault, FaultServer, replyHead, send } from '#testing/fault-server.js';
 import { PATIENT, TestCalls, upstreamAt } from '../../test/upstream-calls.js';
 import { failure, GOOD } from '../../test/upstream-faults.js';
@@ -38,11 +38,11 @@ function callsTo(kind: (typeof UPSTREAM_KINDS)[number], finishMs: number): TestC
 
 /** Returns the events of an ending up to the one with the usage, without the end marker behind it. */
 function untilUsage(ending: string): string {
-  return ending.slice(0, ending.indexOf('\n\n', ending.indexOf('_tokens":3')) + 2);
+  return ending.slice(0, bytesUntilUsage(Buffer.from(ending)));
 }
 
 describe.each(UPSTREAM_KINDS)('%s', (kind) => {
-  const { opening, text, ending, plain } = DIALECT_STREAMS[kind];
+  const { opening, text, ending, endsWithUsage, plain } = DIALECT_STREAMS[kind];
 
   test('a stream whose finish and usage have come ends well, and its socket is closed', async () => {
     const closed = new Promise<void>((resolve) => {
@@ -63,8 +63,8 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     await closed;
   });
 
-  // A Responses stream says its usage and its end in one event, so the upstream has ended it.
-  test.each(kind === 'openai-responses' ? [false] : [true, false])(
+  // A stream that says its usage and its end in one event has ended.
+  test.each(endsWithUsage ? [false] : [true, false])(
     'the socket of a reply that ended without its upstream is closed at once (stream: %p)',
     async (stream) => {
       let beats = 0;
@@ -103,8 +103,8 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     const reading = (async () => {
       for await (const _events of callsTo(kind, 60_000).start({ request: { stream: true }, signal: stop.signal }, meter));
     })();
-    if (kind === 'openai-responses') {
-      await reading; // its usage and its end are one event
+    if (endsWithUsage) {
+      await reading;
       expect(meter.withHidden(1_000)).toMatchObject({ promptTokens: 12, outputTokens: 3, outputSource: 'reported' });
       return;
     }

@@ -1,7 +1,9 @@
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { computeCost, holdFor, limitPrompt, type Price } from '#money/price.js';
-import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead, send } from '#testing/fault-server.js';
+import { encodeEvent } from '#network/event-stream-frame.js';
+import { type Fault, FaultServer, LAST_CHUNK, replyHead, send } from '#testing/fault-server.js';
+import { FRAMES, toFrames } from '#testing/frames.js';
 import { testCases } from '#testing/long-run.js';
 import { PATIENT, TestCalls, upstreamAt } from '../../test/upstream-calls.js';
 import { foldEvents } from '../../test/upstream-writer.js';
@@ -16,7 +18,12 @@ const HANGING = { ...PATIENT, idleMs: 10_000, totalMs: 10_000 };
 const PRICE: Price = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 100_000n, outputPicoUsd: 10_000_000n };
 const PROMPT_TOKENS_MAX = 60;
 
-describe.each(UPSTREAM_KINDS)('%s', (kind) => {
+const WIRES = [
+  ...UPSTREAM_KINDS.map((kind) => ({ kind, name: kind, hasFrames: false })),
+  { kind: 'bedrock-converse' as const, name: 'bedrock-converse in frames', hasFrames: true },
+];
+
+describe.each(WIRES)('$name', ({ kind, hasFrames }) => {
   let server: FaultServer;
   /** Waits long for the rest of a reply. */
   let patient: TestCalls;
@@ -39,11 +46,14 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
   testCases(
     'a reply ends as its vendor says, without waiting for more than its grace, and is billed as its vendor counts, within the hold',
     { usual: 100, long: 34_000 },
-    vendorReplies(kind),
+    hasFrames ? vendorReplies(kind).filter(({ reply, delivery }) => reply.marker === 'none' && delivery.isStream) : vendorReplies(kind),
     async ({ reply, delivery, cuts, stream }) => {
       const isOpen = delivery.end.startsWith('stays open');
-      const body = delivery.isStream ? writeEvents(kind, reply).join('') : writePlain(kind, reply);
-      server.behave(deliver(body, delivery, isOpen ? [] : cuts));
+      const text = delivery.isStream ? writeEvents(kind, reply).join('') : writePlain(kind, reply);
+      const wire = hasFrames
+        ? { bytes: Buffer.concat(toFrames(text)), ...FRAMED }
+        : { bytes: Buffer.from(text), ...(delivery.isStream ? EVENTS : PLAIN) };
+      server.behave(deliver(wire, delivery, isOpen ? [] : cuts));
       const events = await (isOpen ? brisk : patient).collect({ ...CAPS, request: { stream } });
       const expected = expectedEnd(kind, reply, delivery);
       expect(readEnd(events)).toEqual(shownEnd(expected));
@@ -53,10 +63,19 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
   );
 });
 
-function deliver(body: string, { isStream, end }: Delivery, cuts: readonly number[]): Fault {
+interface Wire {
+  bytes: Buffer;
+  head: string;
+  /** Keeps a connection alive, and is no part of the reply. */
+  heartbeat: Buffer;
+}
+
+const EVENTS = { head: replyHead(), heartbeat: makeChunk(Buffer.from(': ping\n\n')) };
+const PLAIN = { head: replyHead({ 'content-type': 'application/json' }), heartbeat: makeChunk(Buffer.from('\n')) };
+const FRAMED = { head: replyHead(FRAMES), heartbeat: makeChunk(encodeEvent('ping', '{}')) };
+
+function deliver({ bytes, head, heartbeat }: Wire, { end }: Delivery, cuts: readonly number[]): Fault {
   return async ({ socket }) => {
-    const head = replyHead(isStream ? {} : { 'content-type': 'application/json' });
-    const bytes = Buffer.from(body);
     const points = [...new Set(cuts.map((cut) => cut % bytes.length))].filter((point) => point > 0).sort((a, b) => a - b);
     const packets = [...points, bytes.length].map((to, n) => makeChunk(bytes.subarray(points[n - 1] ?? 0, to)));
     packets[0] = Buffer.concat([Buffer.from(head), packets[0] as Buffer]);
@@ -67,7 +86,7 @@ function deliver(body: string, { isStream, end }: Delivery, cuts: readonly numbe
     }
     if (end === 'breaks') socket.end();
     if (end !== 'stays open with heartbeats') return;
-    const timer = setInterval(() => socket.write(chunked(isStream ? ': ping\n\n' : '\n')), HEARTBEAT_MS);
+    const timer = setInterval(() => socket.write(heartbeat), HEARTBEAT_MS);
     socket.on('close', () => clearInterval(timer));
   };
 }

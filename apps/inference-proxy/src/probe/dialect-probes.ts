@@ -28,6 +28,7 @@ export const DIALECT_PROBES: Record<Upstream['kind'], DialectProbe> = {
     reasoningSwitches: ['reasoning_effort'],
   },
   'anthropic-messages': { firstVariants: [], checks: ['stop'], reasoningSwitches: [] },
+  'bedrock-converse': { firstVariants: [{ outputCap: false }], checks: ['stop'], reasoningSwitches: [] },
   gemini: {
     firstVariants: [],
     reasoningSwitches: ['thinking', 'reasoning_effort'],

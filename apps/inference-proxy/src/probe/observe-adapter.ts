@@ -36,12 +36,12 @@ export function observeAdapter(adapter: UpstreamAdapter, seen: Observation): Ups
 }
 
 /** Places in which the dialects put reasoning: text fields, and types of events or items. */
-const FIELDS = /"(reasoning_content|reasoning_details|reasoning|thinking)":\s*(?:"[^"]|\[\s*\{)|"(thought)":\s*true/;
+const FIELDS =
+  /"(reasoning_content|reasoning_details|reasoning|thinking|thought|reasoningContent)":\s*(?:"[^"]|\[\s*\{|true|\{"(?:text|reasoningText)":)/;
 const TYPES = /"type":\s*"response\.(reasoning_summary_text|reasoning_text)\.delta"|"type":\s*"(summary_text|reasoning_text)"/;
 
 /** Returns the name of the reasoning field or event in this payload; undefined when it has none. */
 export function findReasoningField(payload: string): string | undefined {
   const type = TYPES.exec(payload);
-  const field = FIELDS.exec(payload);
-  return type?.[1] ?? type?.[2] ?? field?.[1] ?? field?.[2];
+  return type?.[1] ?? type?.[2] ?? FIELDS.exec(payload)?.[1];
 }

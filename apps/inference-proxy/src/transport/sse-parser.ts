@@ -1,5 +1,6 @@
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { GrowingBuffer } from './growing-buffer.js';
+import type { StreamFraming, Take } from './stream-framing.js';
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
@@ -7,15 +8,13 @@ const CARRIAGE_RETURN = 13;
 /** Longest line and longest event, in bytes. */
 const LINE_BYTES_MAX = 1024 * 1024;
 
-type Take = (payload: string) => void;
-
 /**
  * Parses server-sent events: bytes in, `data` payloads out. It decodes whole lines only, so that no UTF-8 sequence is cut in two.
  *
  * Servers also send errors outside of events. They become payloads that every dialect recognises: a bare line of JSON becomes a payload,
  * and a line `error: …`, or the data of an event named `error`, becomes `{"error": …}`.
  */
-export class SseParser {
+export class SseParser implements StreamFraming {
   /** Beginning of an incomplete line. */
   private readonly carried = new GrowingBuffer();
   /** True while an event has `data` and not yet its blank line. */
@@ -35,11 +34,10 @@ export class SseParser {
 
   constructor(private readonly lineBytesMax = LINE_BYTES_MAX) {}
 
-  get hasIncompleteLine(): boolean {
+  get isCut(): boolean {
     return this.carried.length > 0;
   }
 
-  /** Bytes of the incomplete event. */
   get heldBytes(): number {
     return this.carried.length + this.earlierData.length;
   }

@@ -1,5 +1,6 @@
 import type { Upstream } from '#contracts/catalog.js';
 import { anthropicMessages } from './anthropic-messages/adapter.js';
+import { bedrockConverse } from './bedrock-converse/adapter.js';
 import { gemini } from './gemini/adapter.js';
 import { openaiChat } from './openai-chat/adapter.js';
 import { openaiResponses } from './openai-responses/adapter.js';
@@ -11,4 +12,5 @@ export const ADAPTERS = {
   'openai-responses': openaiResponses,
   'anthropic-messages': anthropicMessages,
   gemini,
+  'bedrock-converse': bedrockConverse,
 } satisfies Record<Upstream['kind'], UpstreamAdapter>;

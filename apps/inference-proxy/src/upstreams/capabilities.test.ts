@@ -1,4 +1,5 @@
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
+import { DIALECTS as FACTS } from '#contracts/dialects.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
@@ -16,27 +17,39 @@ const says = (role: 'system' | 'user', text: string): Turn => ({ role, parts: [{
 /** Returns the fields of a body that a request has with some capabilities. */
 function renderFields(dialect: Dialect, names: readonly string[], request: Partial<InferenceRequest>, able: Able): Record<string, unknown> {
   const sentBody = sent(ADAPTERS[dialect].renderRequest(makeCall(false, request, able), undefined));
-  const body = dialect === 'gemini' ? flattenGemini(sentBody) : sentBody;
+  const body = FLATTEN[dialect]?.(sentBody) ?? sentBody;
   return Object.fromEntries(names.flatMap((name) => (name in body ? [[name, body[name]]] : [])));
 }
 
-/** Returns the fields of a Gemini body under the names that OpenAI has for them. */
+/** Return the fields of a nested body under the names that OpenAI has for them. */
 // biome-ignore lint/suspicious/noExplicitAny: a body
-function flattenGemini({ tools, toolConfig, generationConfig: config }: any): Record<string, unknown> {
-  const fields = {
-    temperature: config.temperature,
-    top_p: config.topP,
-    max_output_tokens: config.maxOutputTokens,
-    thinking: config.thinkingConfig,
-    tools: tools?.[0].functionDeclarations,
-    tool_choice: toolConfig?.functionCallingConfig.mode,
-  };
+const FLATTEN: Partial<Record<Dialect, (body: any) => Record<string, unknown>>> = {
+  gemini: ({ tools, toolConfig, generationConfig: config }) =>
+    definedFields({
+      temperature: config.temperature,
+      top_p: config.topP,
+      max_output_tokens: config.maxOutputTokens,
+      thinking: config.thinkingConfig,
+      tools: tools?.[0].functionDeclarations,
+      tool_choice: toolConfig?.functionCallingConfig.mode,
+    }),
+  'bedrock-converse': ({ toolConfig, inferenceConfig: config }) =>
+    definedFields({
+      temperature: config.temperature,
+      top_p: config.topP,
+      max_tokens: config.maxTokens,
+      tools: toolConfig?.tools,
+      tool_choice: toolConfig?.toolChoice,
+    }),
+};
+
+function definedFields(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 describe.each(DIALECTS)('%s', (dialect) => {
   const both = { temperature: 0.2, topP: 0.9 };
-  const one = dialect === 'anthropic-messages' ? { temperature: 0.2 } : { temperature: 0.2, top_p: 0.9 };
+  const one = FACTS[dialect].cachesMarked ? { temperature: 0.2 } : { temperature: 0.2, top_p: 0.9 };
   test.each<[string, Able, object]>([
     ['both', {}, one],
     ['no temperature', { temperature: false }, { top_p: 0.9 }],
@@ -46,10 +59,16 @@ describe.each(DIALECTS)('%s', (dialect) => {
     expect(renderFields(dialect, ['temperature', 'top_p'], both, able)).toEqual(expected);
   });
 
-  const none = { 'openai-chat': 'none', 'openai-responses': 'none', 'anthropic-messages': { type: 'none' }, gemini: 'NONE' }[dialect];
+  const none = {
+    'openai-chat': { tools: 1, tool_choice: 'none' },
+    'openai-responses': { tools: 1, tool_choice: 'none' },
+    'anthropic-messages': { tools: 1, tool_choice: { type: 'none' } },
+    gemini: { tools: 1, tool_choice: 'NONE' },
+    'bedrock-converse': { tools: 0, tool_choice: undefined }, // has no such choice
+  }[dialect];
   test.each<[NonNullable<Able['toolChoice']>, unknown]>([
-    ['forced', { tools: 1, tool_choice: none }],
-    ['none', { tools: 1, tool_choice: none }],
+    ['forced', none],
+    ['none', none],
     ['auto', { tools: 0, tool_choice: undefined }],
   ])('the choice none where %s is the strongest', (toolChoice, expected) => {
     const { tools, tool_choice } = renderFields(
@@ -74,6 +93,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     'openai-responses': [{ max_output_tokens: 256 }, {}],
     'anthropic-messages': [{ max_tokens: 256 }, { max_tokens: 256 }], // the dialect requires one
     gemini: [{ max_output_tokens: 256 }, {}],
+    'bedrock-converse': [{ max_tokens: 256 }, {}],
   };
   test.each([true, false])('with outputCap %s', (outputCap) => {
     const names = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'];
@@ -81,7 +101,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
   });
 
   test.each<[boolean | null, number]>([
-    [null, dialect === 'anthropic-messages' ? 50 : 30],
+    [null, FACTS[dialect].countsCacheApart ? 50 : 30],
     [true, 50],
     [false, 30],
   ])('cachedApart %s: of 30 prompt and 20 cached tokens the prompt has %i', (cachedApart, promptTokens) => {
@@ -102,6 +122,7 @@ const OFF: Record<Dialect, Partial<Record<NonNullable<Able['reasoningSwitch']>, 
   'openai-responses': { reasoning_effort: { reasoning: { effort: 'none' } } },
   'anthropic-messages': {},
   gemini: { reasoning_effort: { thinking: { thinkingLevel: 'MINIMAL' } }, thinking: { thinking: { thinkingBudget: 0 } } },
+  'bedrock-converse': {},
 };
 
 describe.each(DIALECTS)('%s', (dialect) => {
@@ -139,6 +160,11 @@ const CACHED: Record<Dialect, object> = {
   gemini: {
     candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }],
     usageMetadata: { promptTokenCount: 30, candidatesTokenCount: 5, cachedContentTokenCount: 20 },
+  },
+  'bedrock-converse': {
+    output: { message: { content: [{ text: 'Hi' }] } },
+    stopReason: 'end_turn',
+    usage: { inputTokens: 30, outputTokens: 5, cacheReadInputTokens: 20 },
   },
 };
 

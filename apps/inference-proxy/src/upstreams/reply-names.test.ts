@@ -3,7 +3,7 @@ import { makeCall } from '../../test/conformance.js';
 import { ADAPTERS } from './adapters.js';
 
 /** Replies with the id `reply-1` and the model `model-1`, whole and as the payloads of a stream that breaks off. */
-const REPLIES: Record<Upstream['kind'], { plain: object; stream: object[] }> = {
+const REPLIES: Record<Exclude<Upstream['kind'], 'bedrock-converse'>, { plain: object; stream: object[] }> = {
   'openai-chat': {
     plain: named({ choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] }),
     stream: [named({ choices: [{ index: 0, delta: { content: 'Hi' } }] }), { choices: [{ index: 0, delta: { content: '!' } }] }],
@@ -36,8 +36,12 @@ function named(reply: object): object {
   return { id: 'reply-1', model: 'model-1', ...reply };
 }
 
-describe.each(Object.values(ADAPTERS))('$kind: the caller sees the first object that names the reply and its model', (adapter) => {
-  const { plain, stream } = REPLIES[adapter.kind];
+/** Converse names neither. */
+const NAMING = Object.values(ADAPTERS).filter(({ kind }) => kind in REPLIES) as { kind: keyof typeof REPLIES }[];
+
+describe.each(NAMING)('$kind: the caller sees the first object that names the reply and its model', ({ kind }) => {
+  const adapter = ADAPTERS[kind];
+  const { plain, stream } = REPLIES[kind];
 
   test.each([
     ['plain', false],

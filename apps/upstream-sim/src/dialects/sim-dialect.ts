@@ -38,6 +38,8 @@ export interface SimDialect {
   renderError(error: ErrorObject, status: number): object;
   /** The event that ends a failed stream. */
   renderStreamError(error: ErrorObject): ReplyEvent;
+  /** Encodes an event of a stream in frames. Absent: the dialect streams server-sent events. */
+  frame?(event: ReplyEvent): Buffer;
   /** The end marker of streams. */
   marker: ReplyEvent;
   /** Streams that end with the marker. Servers of the other dialects add it too, at times. */

@@ -13,16 +13,19 @@ interface ErrorParser {
   findError: (body: Body, call: UpstreamCall) => UpstreamFailure | undefined;
 }
 
-/** Returns the error parser of a dialect. `describe` finds the error in a body; undefined when there is none. */
-export function errorParser(describe: (body: Body) => Refusal | undefined, classify = classifyRefusal): ErrorParser {
+/** Returns the error in a body; undefined when there is none. An error within a reply has no headers. */
+type Describe = (body: Body, headers: ErrorReply['headers']) => Refusal | undefined;
+
+/** Returns the error parser of a dialect. */
+export function errorParser(describe: Describe, classify = classifyRefusal): ErrorParser {
   return {
     parseError: ({ status, headers, body }, call) => {
       const object = findObject(body);
-      const { code, text, message, retryAfterSeconds } = (object && describe(object)) ?? { code: '', text: body };
+      const { code, text, message, retryAfterSeconds } = (object && describe(object, headers)) ?? { code: '', text: body };
       return classify({ status, code, text, message, retryAfterSeconds: retryAfterSeconds ?? parseRetryAfter(headers, text) }, call);
     },
     findError: (body, call) => {
-      const error = describe(body);
+      const error = describe(body, {});
       return error && classify({ ...error, retryAfterSeconds: error.retryAfterSeconds ?? parseRetryAfter({}, error.text) }, call);
     },
   };

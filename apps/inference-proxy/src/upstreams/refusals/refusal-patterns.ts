@@ -70,7 +70,7 @@ export const WRONG_KEY: DenialPatterns = {
 export const MODEL_MISSING = {
   codes: /model_?(not_?found|decommissioned|not_exist)|(unsupported|invalid|unknown)_model\b/i,
   openings:
-    /^model not exist|^(invalid|unknown) model\b|^the (requested )?model\b.{0,100}(does not exist|not found|decommissioned|not supported)/i,
+    /^model not exist|^(invalid|unknown) model\b|^the provided model identifier is invalid|^invocation of model id\b|^the (requested )?model\b.{0,100}(does not exist|not found|decommissioned|not supported)/i,
 };
 
 /** A reply that the model got wrong, with the status of a wrong request: the client can do nothing about it. */

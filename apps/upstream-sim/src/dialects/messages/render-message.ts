@@ -96,7 +96,7 @@ function renderStopReason({ finish }: ReplyPlan): string {
 }
 
 /** The same counts as in chat, except that `input_tokens` leaves out the tokens of the cache. */
-function renderUsage({ usage }: ReplyPlan): Json {
+export function renderUsage({ usage }: ReplyPlan): Json {
   const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
   const { cache_creation: creation } = usage;
   const written = creation ? creation.ephemeral_5m_input_tokens + creation.ephemeral_1h_input_tokens : 0;
