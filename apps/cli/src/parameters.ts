@@ -94,6 +94,12 @@ export function wholeNumber(min: number, max: number): Kind<number> {
   };
 }
 
+/** A number of percent with at most three decimals. */
+export const percent: Kind<number> = {
+  placeholder: 'percent',
+  parse: (value) => (/^\d{1,3}(\.\d{1,3})?$/.test(value) ? Number(value) : invalid('Must be a number of percent such as 0.5.')),
+};
+
 /** Limits of projects and keys. */
 export const rpm = wholeNumber(1, REQUESTS_PER_MINUTE_MAX);
 export const concurrency = wholeNumber(1, CONCURRENCY_MAX);

@@ -13,6 +13,7 @@ import { monthCommands } from './months.js';
 import { panelCommands } from './panel.js';
 import { priceCommands } from './prices.js';
 import { projectCommands } from './projects.js';
+import { reconcileCommands } from './reconcile.js';
 import { requestCommands } from './requests.js';
 import { topCommands } from './top.js';
 import { traceCommands } from './trace.js';
@@ -29,6 +30,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...budgetCommands,
   ...moneyCommands,
   ...usageCommands,
+  ...reconcileCommands,
   ...requestCommands,
   ...estimateCommands,
   ...traceCommands,

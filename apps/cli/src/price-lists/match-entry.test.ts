@@ -26,7 +26,7 @@ test.each<[string, { id: string; routes?: [model: string, ...providers: string[]
   ['entries with different prices', { id: 'qwen3' }, ['groq/qwen/qwen3', 'together/qwen/qwen3']],
   ['an unknown name', { id: 'mine', routes: [['gpt']] }, []],
 ])('takes %s', (_, { id, routes = [] }, expected) => {
-  const found = new EntryIndex(ENTRIES).find({ id, routes: routes.map(([model, ...providers]) => ({ model, providers })) });
+  const found = new EntryIndex(ENTRIES).find({ id, routes: routes.map(([model, ...providers]) => ({ upstream: 'u', model, providers })) });
   expect('entry' in found ? found.entry.key : found.candidates).toEqual(expected);
 });
 
@@ -45,8 +45,8 @@ models:
     {
       id: 'qwen3',
       routes: [
-        { model: 'qwen/qwen3', providers: ['fast', 'api', 'groq', 'com'] },
-        { model: 'qwen3', providers: ['local'] },
+        { upstream: 'fast', model: 'qwen/qwen3', providers: ['fast', 'api', 'groq', 'com'] },
+        { upstream: 'local', model: 'qwen3', providers: ['local'] },
       ],
     },
   ]);

@@ -5,7 +5,7 @@ import { isGroup, type ListEntry } from './list-entry.js';
 export interface NamedModel {
   id: string;
   /** Names at its upstreams, in the order of its routes, with the words that name the provider there. */
-  routes: { model: string; providers: string[] }[];
+  routes: { upstream: string; model: string; providers: string[] }[];
 }
 
 /** Entries of a model: one, none, or several that the list alone cannot decide between. */
@@ -18,7 +18,11 @@ export function readNamedModels(yaml: string): NamedModel[] {
   const providers = new Map(groups(upstreams).map(({ id, baseUrl }) => [String(id), providerWords(String(id), String(baseUrl))]));
   return groups(models).map(({ id, routes }) => ({
     id: String(id),
-    routes: groups(routes).map(({ model, upstream }) => ({ model: String(model), providers: providers.get(String(upstream)) ?? [] })),
+    routes: groups(routes).map((route) => ({
+      upstream: String(route.upstream),
+      model: String(route.model),
+      providers: providers.get(String(route.upstream)) ?? [],
+    })),
   }));
 }
 
@@ -51,10 +55,11 @@ export class EntryIndex {
    * provider; of these the one that has the bare name as its key, or any if their prices are equal.
    */
   find({ id, routes }: NamedModel): Match {
-    for (const { model, providers } of [...routes, { model: id, providers: routes.flatMap((route) => route.providers) }]) {
+    const own = { model: id, providers: routes.flatMap(({ providers }) => providers) };
+    for (const { model, providers } of [...routes, own]) {
       const found = this.byName.get(model) ?? [];
-      const own = found.filter(({ provider }) => providers.includes(provider));
-      const candidates = own.length > 0 ? own : found;
+      const ofProvider = found.filter(({ provider }) => providers.includes(provider));
+      const candidates = ofProvider.length > 0 ? ofProvider : found;
       const [first, ...rest] = candidates;
       if (!first) continue;
       const exact = candidates.find(({ key }) => key === model);
