@@ -193,6 +193,8 @@ export interface UpstreamTimeouts {
 /** Dialects of upstreams. */
 export const UPSTREAM_KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini', 'bedrock-converse'] as const;
 
+type BodyValue = string | number | boolean | null;
+
 export interface Upstream {
   id: string;
   kind: (typeof UPSTREAM_KINDS)[number];
@@ -219,7 +221,7 @@ export interface Upstream {
   /** Headers of calls, probes and health checks besides those of the dialect: a text, or the place of a secret. Default null: none. */
   headers?: Record<string, string | SecretSource> | null;
   /** Fields of the bodies of calls, beside or instead of those of the dialect; null takes one out. Default null: none. */
-  body?: Record<string, string | number | boolean | null> | null;
+  body?: Record<string, BodyValue | Record<string, BodyValue>> | null;
   allowPrivateNetwork: boolean;
   capabilities: UpstreamCapabilities;
   timeouts: UpstreamTimeouts;

@@ -70,7 +70,15 @@ test.each<[unknown, string | undefined]>([
   [{ messages: null }, 'must not have messages: Tollgate sets it'],
   [{ 'api-key': 'sk' }, 'must not have api-key: secrets belong into headers, with env or file'],
   [{ 'a b': 1 }, 'has a name that is none of a field'],
-  [{ a: { b: 1 } }, 'must have text of 1 to 1000 characters, a number, true, false or null for a'],
+  [{ guardrailConfig: { guardrailIdentifier: 'gr1a2b3c', guardrailVersion: '1' }, serviceTier: { type: 'flex' } }, undefined],
+  [{ toolConfig: { a: 1 } }, 'must not have toolConfig: Tollgate sets it'],
+  [{ inferenceConfig: { maxTokens: 9 } }, 'must not have inferenceConfig: Tollgate sets it'],
+  [{ model: { a: 1 } }, 'must not have model: Tollgate sets it'],
+  [{ additionalModelRequestFields: { max_tokens: 9 } }, 'must not have max_tokens: Tollgate sets it'],
+  [{ a: { 'api-key': 'sk' } }, 'must not have api-key: secrets belong into headers, with env or file'],
+  [{ a: { b: { c: 1 } } }, 'must have text of 1 to 1000 characters, a number, true, false or null for b'],
+  [{ a: {} }, 'must have text of 1 to 1000 characters, a number, true, false or null for a'],
+  [{ a: [1] }, 'must have text of 1 to 1000 characters, a number, true, false or null for a'],
   [{ a: Number.NaN }, 'must have text of 1 to 1000 characters, a number, true, false or null for a'],
 ])('the body %j: %s', (body, fault) => {
   expect(bodyFault(body)).toBe(fault);

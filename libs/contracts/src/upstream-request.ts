@@ -79,17 +79,24 @@ const OWN_FIELDS = new Set([
 
 const FIELD_NAME = /^[A-Za-z][\w.-]{0,99}$/;
 
-/** Rules of the fields that the catalog adds to the bodies of calls. Null takes the field of the dialect out. */
+/** Rules of the fields that the catalog adds to the bodies of calls. Null takes the field of the dialect out. A field may be a group of others. */
 export function bodyFault(body: unknown): string | undefined {
   const entries = listEntries(body);
   if (entries === undefined) return `must be a group of 1 to ${ENTRIES_MAX} fields, such as anthropic_version: vertex-2023-10-16`;
   for (const [name, value] of entries) {
-    if (!FIELD_NAME.test(name)) return 'has a name that is none of a field';
-    if (OWN_FIELDS.has(name) || (name === 'model' && value !== null)) return `must not have ${name}: Tollgate sets it`;
-    if (isSecretName(name)) return `must not have ${name}: secrets belong into headers, with env or file`;
-    if (value !== null && typeof value !== 'boolean' && !Number.isFinite(value) && !isPlainText(value))
-      return `must have text of 1 to ${VALUE_LENGTH_MAX} characters, a number, true, false or null for ${name}`;
+    const group = listEntries(value) ?? [];
+    const fault = fieldFault(name, group.length === 0 ? value : true) ?? group.map((field) => fieldFault(...field)).find(Boolean);
+    if (fault !== undefined) return fault;
   }
+  return undefined;
+}
+
+function fieldFault(name: string, value: unknown): string | undefined {
+  if (!FIELD_NAME.test(name)) return 'has a name that is none of a field';
+  if (OWN_FIELDS.has(name) || (name === 'model' && value !== null)) return `must not have ${name}: Tollgate sets it`;
+  if (isSecretName(name)) return `must not have ${name}: secrets belong into headers, with env or file`;
+  if (value !== null && typeof value !== 'boolean' && !Number.isFinite(value) && !isPlainText(value))
+    return `must have text of 1 to ${VALUE_LENGTH_MAX} characters, a number, true, false or null for ${name}`;
   return undefined;
 }
 

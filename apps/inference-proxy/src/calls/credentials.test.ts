@@ -194,9 +194,10 @@ test('a client that leaves while it waits for a token does not end the request o
 });
 
 test('fields of the catalog are added to the body, and one that is null is taken out', async () => {
-  const body = { anthropic_version: 'vertex-2023-10-16', model: null };
+  const added = { anthropic_version: 'vertex-2023-10-16', guardrailConfig: { guardrailVersion: '1' } };
+  const body = { ...added, model: null };
   const { stream } = setUp({ upstreams: [upstream.definition({ body })] });
   await collect(stream);
-  expect(upstream.bodies[0]).toMatchObject({ anthropic_version: 'vertex-2023-10-16', stream: true });
+  expect(upstream.bodies[0]).toMatchObject({ ...added, stream: true });
   expect(upstream.bodies[0]).not.toHaveProperty('model');
 });
