@@ -3,7 +3,7 @@ import { type EstimateRequest, requestEstimate } from '#contracts/gateway.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
-import { FakeServices } from '#testing/fake-services.js';
+import { FakeServices, TEST_MODEL } from '#testing/fake-services.js';
 import { startTestGateway } from '../test/test-gateway.js';
 import { CatalogClient } from './clients/catalog.js';
 import { EstimateController } from './estimate.controller.js';
@@ -38,6 +38,15 @@ test.each<[EstimateRequest['protocol'], path: string, body: object]>([
     promptTokensEstimate: ticket?.promptTokensEstimate,
     outputTokensMax: ticket?.outputTokensMax,
     heldPicoUsd: fakes.reserves[0]?.amountPicoUsd,
+  });
+});
+
+test('the estimate of a body for embeddings', async () => {
+  const fakes = new FakeServices();
+  fakes.models.push({ ...TEST_MODEL, id: 'embedder', embeddingDimensions: 2 });
+  const body = JSON.stringify({ model: 'embedder', input: ['Twelve bytes', [1, 2, 3]] });
+  expect(await estimate(fakes, { protocol: 'embeddings', body })).toMatchObject({
+    ...{ promptTokensMax: 19, promptTokensEstimate: 6, outputTokensMax: 0, heldPicoUsd: String(19 * 150_000) },
   });
 });
 

@@ -6,9 +6,8 @@ import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { CatalogClient } from './clients/catalog.js';
 import { BodyParser } from './http/bodies/body-parser.js';
+import { FORMATS } from './http/bodies/parse-large-body.js';
 import { quoteRequest } from './pipeline/quote.js';
-import { ADAPTERS } from './protocols/adapters.js';
-import type { ProtocolAdapter } from './protocols/protocol-adapter.js';
 
 /** All operators together: they share one turn in the queue of large bodies. */
 const OPERATORS = { accountId: 'operators', keyId: 'operators' };
@@ -24,9 +23,8 @@ export class EstimateController {
   @Serves(requestEstimate)
   async estimate({ protocol, body, pricePlan }: EstimateRequest, { signal }: CallContext): Promise<RequestEstimate> {
     try {
-      const adapter: ProtocolAdapter = ADAPTERS[protocol];
       const received = { bytes: Buffer.from(body), owner: OPERATORS, stopped: signal, onSent: () => undefined };
-      const { request } = await this.parser.parseGeneration(adapter, received);
+      const { request } = await this.parser.parseGeneration(FORMATS[protocol], received);
       const model = this.catalog.model(request.model, { ...(pricePlan !== undefined && { pricePlan }) });
       const { amount, pinnedPrice: price, promptTokensMax, promptTokensEstimate, outputTokensMax } = quoteRequest(model, request);
       const tokens = { promptTokensMax, promptTokensEstimate, outputTokensMax };

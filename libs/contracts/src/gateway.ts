@@ -72,8 +72,11 @@ export const requestsEnded = new Topic(
   'Requests to models ended, several in one message',
 );
 
+/** Formats of a body to estimate. */
+export const ESTIMATED_FORMATS = [...CLIENT_PROTOCOLS, 'embeddings'] as const;
+
 export class EstimateRequest {
-  @IsIn(CLIENT_PROTOCOLS) protocol!: (typeof CLIENT_PROTOCOLS)[number];
+  @IsIn(ESTIMATED_FORMATS) protocol!: (typeof ESTIMATED_FORMATS)[number];
   /** Text of the body, as a client sends it. */
   @IsString() @Length(1, ESTIMATED_BODY_MAX) body!: string;
   /** Price plan of the account that would send it. Default: list prices. */
@@ -84,10 +87,10 @@ export class EstimateRequest {
 export interface RequestEstimate {
   model: string;
   price: PinnedPrice;
-  /** The most tokens that the prompt can have: one a byte of its text, and the model's maximum for each image. */
+  /** The most tokens that the prompt can have: one a byte of its text, and the model's maximum for each image; of embeddings two for each input. */
   promptTokensMax: number;
   promptTokensEstimate: number;
-  /** The output cap: that of the body, or else the model's default, within what the context leaves. */
+  /** The output cap: that of the body, or else the model's default, within what the context leaves; 0 for embeddings. */
   outputTokensMax: number;
   /** The most that the request can cost. */
   heldPicoUsd: string;

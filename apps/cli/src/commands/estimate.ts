@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text as readText } from 'node:stream/consumers';
-import { CLIENT_PROTOCOLS, ESTIMATED_BODY_MAX, type EstimateRequest, type RequestEstimate, requestEstimate } from '#contracts/gateway.js';
+import { ESTIMATED_BODY_MAX, ESTIMATED_FORMATS, type EstimateRequest, type RequestEstimate, requestEstimate } from '#contracts/gateway.js';
 import { command } from '../command.js';
 import { accountId, argument, oneOf, optional, text } from '../parameters.js';
 import { readAccountPlan } from '../read-account-plan.js';
@@ -13,7 +13,7 @@ export const estimateCommands = [
     summary: 'Show what a request would hold, at which price and with which output cap, without running it',
     parameters: {
       file: argument(text(500, 'file'), 'the body of the request; - reads standard input'),
-      format: optional(oneOf(CLIENT_PROTOCOLS, 'format'), 'format of the body; default chat'),
+      format: optional(oneOf(ESTIMATED_FORMATS, 'format'), 'format of the body; default chat'),
       account: optional(accountId, 'account whose price plan counts; default: list prices'),
     },
     examples: ['estimate body.json', 'estimate body.json --format messages --account <account-id>'],

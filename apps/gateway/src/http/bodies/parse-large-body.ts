@@ -15,7 +15,8 @@ export interface BodyFormat<Parsed extends ParsedRequest = ParsedRequest> extend
 /** The format of a request that runs a model, or `count-tokens`. */
 export type BodyKind = BodyFormat['name'] | 'count-tokens';
 
-const FORMATS: Record<BodyFormat['name'], BodyFormat> = { ...ADAPTERS, embeddings: EMBEDDINGS };
+/** The formats of all requests that run a model. */
+export const FORMATS: Record<BodyFormat['name'], BodyFormat> = { ...ADAPTERS, embeddings: EMBEDDINGS };
 
 /** A parsed body as the main thread receives it. It is small, except `json`, which is transferred without a copy. */
 export interface LargeBody {
