@@ -21,7 +21,7 @@ export function statedMemory(
   const keys = 2 * gateway.keyCacheEntriesMax * 0.5 * KB;
   const services = {
     gateway: 200 * MB + 2 * gateway.bodiesInFlightBytesMax + gateway.bodyWorkers * thread + gateway.connectionsMax * 50 * KB + keys,
-    'inference-proxy': 200 * MB + 256 * MIB + 3 * proxy.largeRequestBytesMax,
+    'inference-proxy': 200 * MB + 320 * MIB + 3 * proxy.largeRequestBytesMax,
     billing: 330 * MB + billing.lanes * billing.queueMax * 4 * KB,
     catalog: 300 * MB,
     panel: 350 * MB + 2 * (BODIES_BYTES_MAX + PROOFS_BYTES_MAX) + panel.connectionsMax * 50 * KB,

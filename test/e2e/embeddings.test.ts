@@ -23,6 +23,11 @@ const MODEL_ENTRY = {
   price: { inputUsdPerMTok: '0.02', cachedInputUsdPerMTok: '0.02', outputUsdPerMTok: '0' },
   routes: [{ upstream: MODEL, model: 'theirs' }],
 };
+const TWO_ROUTES = {
+  ...MODEL_ENTRY,
+  id: `${MODEL}-2`,
+  routes: [...MODEL_ENTRY.routes, { upstream: MODEL, model: 'theirs-2', priority: 1 }],
+};
 
 let upstream: FaultServer;
 let administrator: Messaging;
@@ -37,7 +42,7 @@ beforeAll(async () => {
   tenant = await createTenant(administrator);
   const baseUrl = `http://127.0.0.1:${upstream.port}/v1`;
   const upstreamEntry = { id: MODEL, kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, capabilities: { embeddingInputsMax: 2 } };
-  entries = { upstreams: [upstreamEntry], models: [MODEL_ENTRY] };
+  entries = { upstreams: [upstreamEntry], models: [MODEL_ENTRY, TWO_ROUTES] };
   await offerModels(administrator, catalogStack(), tenant.apiKey, entries);
 });
 afterAll(async () => {
@@ -149,6 +154,13 @@ test.each<[what: string, render: Render]>([
     usage: expect.objectContaining({ promptTokens: 0, outputTokens: 0 }),
     costPicoUsd: '0',
   });
+});
+
+test('where another route is left, a part that fails moves the whole request there', async () => {
+  upstream.behave(embedding((reply, call) => (call === 2 ? 'not JSON' : JSON.stringify(reply))));
+  const { status, body, requestId } = await send(TEXTS, { over: { model: TWO_ROUTES.id } });
+  expect([status, body.usage, calls.length]).toEqual([200, { prompt_tokens: 15, total_tokens: 15 }, 2 + 3]);
+  expect(await readBill(requestId)).toMatchObject({ costPicoUsd: `${15n * PRICE}` });
 });
 
 test('a client that disconnects in the second part pays for the first two', async () => {

@@ -17,7 +17,7 @@ const MIB = 1024 * 1024;
 const NUMBERS_MAX = 512 * 1024;
 const BYTES_PER_NUMBER_MAX = 32;
 /** Bytes of vectors that wait for the other parts of their request, over all requests, beyond the first MiB of each. */
-const HELD_VECTORS = new HeldBytes(128 * MIB, MIB);
+const HELD_VECTORS = new HeldBytes(64 * MIB, MIB);
 
 /**
  * Makes the embeddings of a request by as many calls as the limits of the upstream require, one after the other. Yields the vectors of each
