@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from './local/build.ts';
+import { ensureBundled } from './local/bundles.ts';
 import { runDemoTraffic } from './local/demo-traffic.ts';
 import { ensureDependencies } from './local/dependencies.mjs';
 import { AlreadyRunning, PidFile } from './local/pid-file.ts';
@@ -77,8 +78,7 @@ async function main(): Promise<void> {
   }
   await ensureDependencies(status);
   await ensureBuilt(status);
-  const { ensureBundled } = await import('./local/bundles.ts'); // its package may not have been installed before
-  await ensureBundled(status, layout === 'all' ? ['tollgate', 'upstream-sim'] : SERVICES);
+  await ensureBundled(status, ['cli', ...(layout === 'all' ? (['tollgate', 'upstream-sim'] as const) : SERVICES)]);
   const prometheus = observe ? (await findPrometheus(status)).prometheus : undefined;
   const stack = await untilSignal((signal) =>
     startStack({

@@ -1,11 +1,10 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { rolldown } from 'rolldown';
 import { ROOT } from './project.mjs';
 import { bundleOf, SERVICES } from './services.ts';
 import type { Status } from './status.mjs';
 
-export const PROGRAMS = [...SERVICES, 'tollgate'] as const;
+export const PROGRAMS = [...SERVICES, 'tollgate', 'cli'] as const;
 type ProgramName = (typeof PROGRAMS)[number];
 
 /** Modules that a service loads by their path: its bundle has each as a file of its own, by this name. */
@@ -27,6 +26,7 @@ export async function ensureBundled({ step }: Pick<Status, 'step'>, programs: re
 }
 
 async function bundle(name: ProgramName): Promise<void> {
+  const { rolldown } = await import('rolldown'); // may not have been installed when this module was loaded
   const sources = join(ROOT, 'dist/apps');
   const input = { main: `${name}/src/main.js`, ...LOADED_BY_PATH[name] };
   const built = await rolldown({

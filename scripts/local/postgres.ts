@@ -26,8 +26,13 @@ const FOLDER = 'postgres';
 const USER = 'tollgate';
 const DEBIAN = '/usr/lib/postgresql';
 
+/** Longest path of a Unix socket that Linux and macOS accept. */
+const SOCKET_PATH_MAX = 103;
+
 export interface LocalPostgres {
   url: string;
+  /** Folder of the Unix socket: a round trip over it costs both sides less than over TCP. Absent when no setting can name it. */
+  socketFolder: string | undefined;
   /** Major version. */
   version: number;
   program: Program;
@@ -61,9 +66,11 @@ export async function localPostgres({
     });
   }
   chmodSync(cluster, 0o700); // required by the server, and lost in a copied or restored folder
+  const hasSocket = join(folder, `.s.PGSQL.${port}`).length <= SOCKET_PATH_MAX && !/[,"]/.test(folder); // a comma separates folders
+  const socketFolder = hasSocket ? folder : undefined;
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
+    unix_socket_directories: socketFolder ?? '',
     max_connections: '300',
     shared_buffers: '256MB',
     max_wal_size: '4GB',
@@ -71,6 +78,7 @@ export async function localPostgres({
   };
   return {
     url: `postgres://${USER}:${password}@127.0.0.1:${port}/tollgate`,
+    socketFolder,
     version,
     program: {
       name: 'postgres',

@@ -64,7 +64,9 @@ export async function startReplicas(stack: StackFacts, replicas: Replica[]): Pro
     const runs = service === 'tollgate' ? targets : [service];
     if (runs.includes('gateway')) gatewayUrls[name] = `http://127.0.0.1:${gatewayPort}`;
     if (runs.includes('panel')) panelUrls[name] = `http://127.0.0.1:${panelPort}`;
-    const databaseUrls = byName(DATABASE_SERVICES, (owner) => throughPort(stack.serviceDatabaseUrls[owner], via.postgres));
+    // An image has a file system of its own, without the socket of the server.
+    const postgresPort = via.postgres ?? (wrap && Number(new URL(stack.databaseUrl).port));
+    const databaseUrls = byName(DATABASE_SERVICES, (owner) => throughPort(stack.serviceDatabaseUrls[owner], postgresPort));
     const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort, panelPort };
     const ports = { tollgate: opsPort, [service]: opsPort, 'upstream-sim': Number(new URL(stack.upstreamUrl).port) };
     const bundled = stack.bundled && !root && !wrap; // another checkout or an image has no bundles
@@ -97,6 +99,7 @@ export async function startReplicas(stack: StackFacts, replicas: Replica[]): Pro
   };
 }
 
+/** A URL without its Unix socket, if it has one, for a TCP port. */
 function throughPort(url: string, port: number | undefined): string {
-  return port === undefined ? url : Object.assign(new URL(url), { port: String(port) }).href;
+  return port === undefined ? url : Object.assign(new URL(url), { port: String(port), search: '' }).href;
 }

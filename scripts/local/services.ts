@@ -142,7 +142,7 @@ export async function tollgateProgram(
 }
 
 /** The program of a service's bundle. */
-export function bundleOf(name: ServiceName | 'tollgate'): string {
+export function bundleOf(name: ServiceName | 'tollgate' | 'cli'): string {
   return join(ROOT, `dist/apps/${name}/bundle/main.js`);
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commonEnvironment } from './environments.ts';
-import { localPostgres, postgresAnswers } from './postgres.ts';
+import { type LocalPostgres, localPostgres, postgresAnswers } from './postgres.ts';
 import { NODE, ROOT, StartError } from './project.mjs';
 import { runCommand } from './run-command.mjs';
 import { byName, DATABASE_SERVICES, type DatabaseService, type Secrets } from './secrets.ts';
@@ -42,7 +42,7 @@ export async function startDatabase({
   const local = await localPostgres({ dataDir, port, password: secrets.postgresPassword, durable, step: status.step });
   await supervisor.start(local.program);
   status.say('postgres', `127.0.0.1:${port}`);
-  return { owner: local.url, ...byName(DATABASE_SERVICES, (name) => serviceUrl(local.url, name, secrets)) };
+  return { owner: local.url, ...byName(DATABASE_SERVICES, (name) => serviceUrl(local, name, secrets)) };
 }
 
 /**
@@ -85,9 +85,10 @@ export function migrateDatabase({
   return { schemaIsThere: wasThere ? Promise.resolve() : done, done };
 }
 
-/** URL of a service's own user on a local server. */
-function serviceUrl(ownerUrl: string, service: DatabaseService, secrets: Secrets): string {
-  return Object.assign(new URL(ownerUrl), { username: `tollgate_${service}`, password: secrets.servicePasswords[service] }).href;
+/** URL of a service's own user on a local server, by its Unix socket if it has one. */
+function serviceUrl({ url, socketFolder }: LocalPostgres, service: DatabaseService, secrets: Secrets): string {
+  const search = socketFolder === undefined ? '' : `?${new URLSearchParams({ host: socketFolder })}`;
+  return Object.assign(new URL(url), { username: `tollgate_${service}`, password: secrets.servicePasswords[service], search }).href;
 }
 
 /** Host and port of an existing server, the first of several. @throws {StartError} when the URL is unlike `example`, or no server answers. */

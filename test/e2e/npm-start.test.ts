@@ -5,6 +5,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { freePort } from '#testing/nats-server.js';
 import { stack } from '#testing/stack.js';
 
@@ -140,6 +141,18 @@ onLinux('--split: each process has the variables it reads: secrets of upstreams 
     gateway: ['NATS_PASSWORD', 'PEEK_MS'],
     panel: ['DATABASE_URL', 'NATS_PASSWORD'],
   });
+});
+
+test('services reach the database by its Unix socket', async () => {
+  const { databaseUrl } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { databaseUrl: string };
+  const sql = new pg.Client({ connectionString: databaseUrl });
+  await sql.connect();
+  const { rows } = await sql.query(
+    `SELECT usename AS user, bool_and(client_addr IS NULL) AS "bySocket" FROM pg_stat_activity
+     WHERE usename LIKE 'tollgate\\_%' GROUP BY usename ORDER BY usename`,
+  );
+  await sql.end();
+  expect(rows).toEqual(['tollgate_billing', 'tollgate_catalog', 'tollgate_panel'].map((user) => ({ user, bySocket: true })));
 });
 
 test('the printed curl line works', () => {
