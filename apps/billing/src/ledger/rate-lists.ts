@@ -26,14 +26,14 @@ export interface Rates {
   rates: Rate[];
   /** Models whose requests cannot be rated by their sums alone. */
   ruledModels: string[];
-  /** Least size of a prompt above which a step applies. */
-  stepAbove: number;
+  /** Sizes of a prompt above which a step applies, ascending. */
+  bounds: number[];
+  /** A step is for the excess of a prompt, or an image has a price: such requests are priced one by one. */
+  areSingle: boolean;
   haveTiers: boolean;
   haveRequestPrices: boolean;
   haveImagePrices: boolean;
 }
-
-const NO_STEP = 2 ** 31 - 1;
 
 /** Returns the rates of each model for accounts with each of `plans`. A plan that a catalog does not have means its list prices. */
 export function listRates({ models, plansBefore, plansAfter }: PriceComparison, plans: readonly string[]): Rates {
@@ -45,14 +45,16 @@ export function listRates({ models, plansBefore, plansAfter }: PriceComparison, 
     ]);
   });
   const prices = priced.map(({ price }) => price);
-  const lists = prices.flatMap((price) => [price, ...(price.tiers ?? [])]);
+  const steps = prices.flatMap((price) => [price, ...(price.tiers ?? [])].flatMap(({ steps = [] }) => steps));
+  const haveImagePrices = prices.some(hasImagePrices);
   return {
     rates: priced.map(({ model, plan, side, price }) => ({ model, price_plan: plan, side, ...columns(price) })),
     ruledModels: [...new Set(priced.filter(({ price }) => !isFlat(price)).map(({ model }) => model))],
-    stepAbove: Math.min(NO_STEP, ...lists.flatMap(({ steps = [] }) => steps.map(({ above }) => above))),
+    bounds: [...new Set(steps.map(({ above }) => above))].sort((one, other) => one - other),
+    areSingle: haveImagePrices || steps.some(({ reprices }) => reprices === 'excess'),
     haveTiers: prices.some(({ tiers }) => tiers !== undefined),
     haveRequestPrices: prices.some(({ requestPicoUsd }) => requestPicoUsd !== undefined),
-    haveImagePrices: prices.some(hasImagePrices),
+    haveImagePrices,
   };
 }
 

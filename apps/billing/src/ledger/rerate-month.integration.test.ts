@@ -57,11 +57,20 @@ const request = fc.record({
   pinned: list,
   counts: fc.tuple(fc.nat(2), fc.nat(2), fc.nat(2)),
 });
+/** Requests at such prices are priced together. */
+const summable = list.map(({ imagePicoUsd: _, imageSteps: __, ...price }) => ({
+  ...withWhole(price),
+  ...(price.tiers && { tiers: price.tiers.map(withWhole) }),
+}));
+const lists = (one: fc.Arbitrary<Price>) => fc.array(one, { minLength: 3, maxLength: 3 });
 const history = fc.record({
-  before: fc.array(list, { minLength: 3, maxLength: 3 }),
-  after: fc.array(list, { minLength: 3, maxLength: 3 }),
+  prices: fc.oneof(fc.tuple(lists(list), lists(list)), fc.tuple(lists(summable), lists(summable))),
   requests: fc.array(request, { minLength: 25, maxLength: 25, size: 'max' }),
 });
+
+function withWhole<Prices extends Pick<Price, 'steps'>>(prices: Prices): Prices {
+  return { ...prices, ...(prices.steps && { steps: prices.steps.map((step) => ({ ...step, reprices: 'whole' as const })) }) };
+}
 
 type Request = typeof request extends fc.Arbitrary<infer Made> ? Made : never;
 
@@ -114,8 +123,14 @@ function rate(made: Request, other: Price): { cost: bigint; imagesUnknown: boole
 const PLAN = { id: 'partner', discountPercent: '12.5', models: [] };
 
 test('a month at other prices is the sum of its requests, from the journal and from the rollups', async () => {
-  const histories = fc.sample(history, { seed: 2026, numRuns: longOr(2, 40) });
-  for (const [run, { before, after, requests }] of histories.entries()) {
+  const histories = fc.sample(history, { seed: 2026, numRuns: longOr(3, 40) });
+  for (const [
+    run,
+    {
+      prices: [before, after],
+      requests,
+    },
+  ] of histories.entries()) {
     const customers = [await ledger.customer({ topup: 10n ** 12n }), await ledger.customer({ topup: 10n ** 12n })];
     await ledger.sql.query(`UPDATE billing.account SET price_plan = 'partner' WHERE id = $1`, [customers[1]?.accountId]);
     for (const made of requests) await settle(customers[made.account] as Customer, modelId(run, made.model), made);
@@ -133,9 +148,8 @@ test('a month at other prices is the sum of its requests, from the journal and f
       },
     };
     const plan = planPricing({ ...PLAN, models: [{ id: own.id, price: renderPriceText(before[0] as Price) }] });
-    let imagesUnknown = 0;
     const sums = customers.map((_, account) => {
-      const total = { requests: 0, before: 0n, after: 0n };
+      const total = { requests: 0, before: 0n, after: 0n, unknown: [0, 0] as [number, number] };
       for (const made of requests.filter((one) => one.account === account)) {
         const id = modelId(run, made.model);
         const list = after[made.model] as Price;
@@ -143,15 +157,23 @@ test('a month at other prices is the sum of its requests, from the journal and f
         total.requests += 1;
         total.before += rated[0].cost;
         total.after += rated[1].cost;
-        if (rated[0].imagesUnknown || rated[1].imagesUnknown) imagesUnknown += 1;
+        for (const side of [0, 1] as const) total.unknown[side] += rated[side].imagesUnknown ? 1 : 0;
       }
-      return { accountId: customers[account]?.accountId, name: 'test', requests: total.requests, ...texts(total) };
+      return {
+        accountId: customers[account]?.accountId,
+        name: 'test',
+        requests: total.requests,
+        ...texts(total),
+        unknown: Math.max(...total.unknown),
+      };
     });
+    const expected = sums.map(({ unknown: _, ...row }) => row).sort(byId);
+    const imagesUnknown = sums.reduce((sum, { unknown }) => sum + unknown, 0);
     for (const source of ['journal', 'rollups']) {
       if (source === 'rollups') await ledger.closeUsage();
       const { accounts, total, ...rest } = await rerateMonth(connection, asked);
       expect({ source, run, accounts: accounts.map(withoutCharge).sort(byId), ...rest }).toEqual({
-        ...{ source, run, accounts: sums.sort(byId), accountCount: 2, imagesUnknown },
+        ...{ source, run, accounts: expected, accountCount: 2, imagesUnknown },
       });
       expect(BigInt(total.afterPicoUsd)).toBe(sums.reduce((sum, { afterPicoUsd }) => sum + BigInt(afterPicoUsd), 0n));
     }

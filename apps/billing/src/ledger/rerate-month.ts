@@ -68,26 +68,33 @@ const within = (time: string, month: string): string =>
 
 const COUNTS = ['prompt_tokens', 'cached_tokens', 'cache_write_tokens', 'cache_write_1h_tokens', 'output_tokens'];
 
-/** Parameters: the rates as JSON, all models, and those that need the journal. */
+const AMOUNTS = ['requests', 'cost', ...COUNTS];
+
+/**
+ * Parameters: the rates as JSON, all models, and those that need the journal. What is read is materialized: else Postgres, which takes rates for
+ * few, may read the month once for each.
+ */
 function summing(rates: Rates, month: string, closedTo: string): string {
-  const sums = ['requests', 'cost', ...COUNTS];
   return `WITH rate AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb) AS r (model text, price_plan text, side text,
       input_price numeric, cached_input_price numeric, cache_write_price numeric, cache_write_1h_price numeric, output_price numeric,
       request_price numeric, image_price numeric, image_bounds jsonb, price_rules jsonb)),
-    used AS (SELECT account_id, model, ${sums.map((column) => `sum(${column}) AS ${column}`).join(', ')} FROM (
-        SELECT account_id, model, ${sums.join(', ')} FROM billing.usage_day WHERE ${within('day', month)} AND model = ANY ($2)
+    used AS MATERIALIZED (SELECT account_id, model, ${AMOUNTS.map((column) => `sum(${column}) AS ${column}`).join(', ')} FROM (
+        SELECT account_id, model, ${AMOUNTS.join(', ')} FROM billing.usage_day WHERE ${within('day', month)} AND model = ANY ($2)
         UNION ALL
-        SELECT account_id, model, ${sums.join(', ')} FROM ${USAGE_ENTRIES} x
+        SELECT account_id, model, ${AMOUNTS.join(', ')} FROM ${USAGE_ENTRIES} x
         WHERE transaction_id >= ${closedTo} AND ${within('at', month)} AND model = ANY ($2)) parts GROUP BY account_id, model),
+    apart AS MATERIALIZED (${rowsApart(rates, month)}),
     rated AS (
-      SELECT e.account_id, requests, cost AS charged, ${summedCost('b')} AS before, ${summedCost('a')} AS after, 0 AS images_unknown
-      FROM used e ${WITH_RATES}
+      SELECT e.account_id, side, requests, e.cost AS charged, ${flatCost('e', 'p')} + requests * coalesce(p.request_price, 0) AS rated,
+        0 AS images_unknown
+      FROM used e ${WITH_RATE}
       UNION ALL
-      SELECT e.account_id, 0, 0, sign * ${extraCost('b')}, sign * ${extraCost('a')},
-        CASE WHEN ${IS_BILLED} AND NOT (${imagesAreKnown('b')} AND ${imagesAreKnown('a')}) THEN sign ELSE 0 END
-      FROM ${entriesApart(rates, month)} e ${WITH_RATES}),
-    accounts AS (SELECT account_id, sum(requests) AS requests, sum(charged) AS charged, sum(before) AS before, sum(after) AS after,
-        sum(images_unknown) AS images_unknown FROM rated GROUP BY account_id)
+      SELECT e.account_id, side, 0, 0, sign * (${EXTRA_COST}), CASE WHEN unbilled = 0 AND NOT ${IMAGES_ARE_KNOWN} THEN sign ELSE 0 END
+      FROM apart e ${WITH_RATE}),
+    accounts AS (SELECT account_id, sum(requests) FILTER (WHERE side = 'after') AS requests, sum(charged) FILTER (WHERE side = 'after') AS charged,
+        sum(rated) FILTER (WHERE side = 'before') AS before, sum(rated) FILTER (WHERE side = 'after') AS after,
+        greatest(sum(images_unknown) FILTER (WHERE side = 'before'), sum(images_unknown) FILTER (WHERE side = 'after')) AS images_unknown
+      FROM rated GROUP BY account_id)
     SELECT account_id AS "accountId", name, requests::float8, charged::text AS "chargedPicoUsd", before::text AS "beforePicoUsd",
       after::text AS "afterPicoUsd", (count(*) OVER ())::int AS "accountCount", (sum(requests) OVER ())::float8 AS "allRequests",
       (sum(charged) OVER ())::text AS "allCharged", (sum(before) OVER ())::text AS "allBefore", (sum(after) OVER ())::text AS "allAfter",
@@ -96,55 +103,49 @@ function summing(rates: Rates, month: string, closedTo: string): string {
     ORDER BY abs(after - before) DESC, charged DESC, account_id LIMIT ${ACCOUNTS_MAX}`;
 }
 
-/** Adds the rates before (`b`) and after (`a`) of the account and the model of a row `e`. */
-const WITH_RATES = `JOIN billing.account x ON x.id = e.account_id
-      JOIN rate b ON b.model = e.model AND b.price_plan = coalesce(x.price_plan, '') AND b.side = 'before'
-      JOIN rate a ON a.model = e.model AND a.price_plan = coalesce(x.price_plan, '') AND a.side = 'after'`;
+/** Adds the rates `p` of the account and the model of a row `e`: one of each catalog. */
+const WITH_RATE = `JOIN billing.account x ON x.id = e.account_id JOIN rate p ON p.model = e.model AND p.price_plan = coalesce(x.price_plan, '')`;
 
-/** Cost of sums, as if each request were billed and flat. */
-function summedCost(list: string): string {
-  return `${flatCost('e', list)} + requests * coalesce(${list}.request_price, 0)`;
-}
-
-/** Rows of the journal that may cost something else, with the sign with which they count; their time is that of `USAGE_ENTRIES`. */
-function entriesApart({ stepAbove, haveTiers, haveRequestPrices, haveImagePrices }: Rates, month: string): string {
+/**
+ * Rows of the journal that may cost something else than as flat and billed requests, with the sign with which they count. Those that the same
+ * prices apply to are added up, unless they have to be priced one by one.
+ */
+function rowsApart({ bounds, areSingle, haveTiers, haveRequestPrices, haveImagePrices }: Rates, month: string): string {
   const isApart = (row: string): string =>
     [
-      `${row}.prompt_tokens > ${stepAbove}`,
+      ...(bounds[0] === undefined ? [] : [`${row}.prompt_tokens > ${bounds[0]}`]),
       ...(haveTiers ? [`${row}.tier IS NOT NULL`] : []),
       ...(haveRequestPrices ? [`${row}.prompt_tokens = 0 AND ${row}.output_tokens = 0`] : []),
       ...(haveImagePrices ? ["s.images > 0 OR s.image_price IS NULL OR s.price_rules ? 'imageSteps'"] : []),
-    ].join(' OR ');
+    ].join(' OR ') || 'false';
   const select = (sign: number, row: string, from: string, time: string): string =>
-    `SELECT ${sign} AS sign, s.account_id, s.model, ${COUNTS.map((column) => `${row}.${column}`).join(', ')}, ${row}.tier, s.images,
-          s.image_price, s.price_rules -> 'imageSteps' AS image_classes
-        FROM ${from} WHERE ${within(time, month)} AND s.project_id IS NOT NULL AND s.model = ANY ($3) AND (${isApart(row)})`;
+    `SELECT ${sign} AS sign, '${row}' AS journal, s.hold_id, s.account_id, s.model, ${COUNTS.map((column) => `${row}.${column}`).join(', ')}, ${row}.tier,
+          ${images} FROM ${from} WHERE ${within(time, month)} AND s.project_id IS NOT NULL AND s.model = ANY ($3) AND (${isApart(row)})`;
+  const images = haveImagePrices
+    ? "s.images, s.image_price, s.price_rules -> 'imageSteps' AS image_classes"
+    : 'NULL::int AS images, NULL::bigint AS image_price, NULL::jsonb AS image_classes';
   const late = 'billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id';
-  return `(${select(1, 's', 'billing.settlement s', 's.settled_at')}
+  const stepsReached = `width_bucket(prompt_tokens - 1, ARRAY[${bounds.join(', ')}]::int[])`;
+  return `SELECT sign, account_id, model, tier, images, image_price, image_classes, max(prompt_tokens) AS size,
+        count(*) FILTER (WHERE prompt_tokens = 0 AND output_tokens = 0) AS unbilled,
+        ${COUNTS.map((column) => `sum(${column}) AS ${column}`).join(', ')}
+      FROM (${select(1, 's', 'billing.settlement s', 's.settled_at')}
         UNION ALL ${select(-1, 's', late, 'l.settled_at')}
-        UNION ALL ${select(1, 'l', late, 'l.settled_at')})`;
-}
-
-const IS_BILLED = '(e.prompt_tokens > 0 OR e.output_tokens > 0)';
-
-/** Cost of a row above what `summedCost` counts for it. */
-function extraCost(list: string): string {
-  return `(${tokenCost('e', list)} - (${flatCost('e', list)})
-        + CASE WHEN ${IS_BILLED} THEN ${imageCost(list)} ELSE -coalesce(${list}.request_price, 0) END)`;
-}
-
-/** Without classes in the list, the images of all classes cost the same. */
-function imageCost(list: string): string {
-  return `CASE WHEN ${imagesAreKnown(list)} THEN coalesce(${list}.image_price * e.images, 0) + coalesce((
-          SELECT sum((i ->> 'images')::numeric * CASE WHEN ${list}.image_bounds IS NULL THEN ${list}.image_price
-            ELSE (SELECT (j ->> 'imagePicoUsd')::numeric FROM jsonb_array_elements(${list}.price_rules -> 'imageSteps') j
-              WHERE j -> 'aboveBytes' = i -> 'aboveBytes') END)
-          FROM jsonb_array_elements(e.image_classes) i), 0) ELSE 0 END`;
+        UNION ALL ${select(1, 'l', late, 'l.settled_at')}) entries
+      GROUP BY sign, account_id, model, tier, images, image_price, image_classes, ${areSingle ? 'hold_id, journal' : stepsReached}`;
 }
 
 /** True when the list has no image price, the price of the request had one of the same kind, or its number of images is zero. */
-function imagesAreKnown(list: string): string {
-  return `(e.images IS NOT DISTINCT FROM 0 AND e.image_classes IS NULL OR (${list}.image_price IS NULL OR e.image_price IS NOT NULL) AND (${list}.image_bounds IS NULL OR ${list}.image_bounds
-          IS NOT DISTINCT FROM (SELECT jsonb_agg(i -> 'aboveBytes' ORDER BY (i ->> 'aboveBytes')::numeric)
-            FROM jsonb_array_elements(e.image_classes) i)))`;
-}
+const IMAGES_ARE_KNOWN = `(e.images IS NOT DISTINCT FROM 0 AND e.image_classes IS NULL OR (p.image_price IS NULL OR e.image_price IS NOT NULL)
+        AND (p.image_bounds IS NULL OR p.image_bounds IS NOT DISTINCT FROM (
+          SELECT jsonb_agg(i -> 'aboveBytes' ORDER BY (i ->> 'aboveBytes')::numeric) FROM jsonb_array_elements(e.image_classes) i)))`;
+
+/** Without classes in the list, the images of all classes cost the same. */
+const IMAGE_COST = `CASE WHEN unbilled = 0 AND ${IMAGES_ARE_KNOWN} THEN coalesce(p.image_price * e.images, 0) + coalesce((
+          SELECT sum((i ->> 'images')::numeric * CASE WHEN p.image_bounds IS NULL THEN p.image_price
+            ELSE (SELECT (j ->> 'imagePicoUsd')::numeric FROM jsonb_array_elements(p.price_rules -> 'imageSteps') j
+              WHERE j -> 'aboveBytes' = i -> 'aboveBytes') END)
+          FROM jsonb_array_elements(e.image_classes) i), 0) ELSE 0 END`;
+
+/** Cost of rows above that of flat and billed requests. */
+const EXTRA_COST = `${tokenCost('e', 'p', 'e.size')} - (${flatCost('e', 'p')}) - unbilled * coalesce(p.request_price, 0) + ${IMAGE_COST}`;

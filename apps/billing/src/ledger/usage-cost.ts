@@ -17,9 +17,9 @@ export function usageCost(row: Row): string {
               FROM jsonb_array_elements(s.price_rules -> 'imageSteps') i), 0) ELSE 0 END`;
 }
 
-/** Cost of the tokens of a row. */
-export function tokenCost(row: Row, list: List): string {
-  return `CASE WHEN ${list}.price_rules IS NULL THEN ${flatCost(row, list)} ELSE ${ruledCost(row, list)} END`;
+/** Cost of the tokens of a row; or of sums of rows whose prompts, of which `size` is one, reach the same steps, none of them for an excess. */
+export function tokenCost(row: Row, list: List, size = `${row}.prompt_tokens`): string {
+  return `CASE WHEN ${list}.price_rules IS NULL THEN ${flatCost(row, list)} ELSE ${ruledCost(row, list, size)} END`;
 }
 
 const written = (row: Row): string => `coalesce(${row}.cache_write_tokens, 0)`;
@@ -37,7 +37,7 @@ export function flatCost(row: Row, list: List): string {
  * The prompt has stretches of tokens, each with the prices of the last step for the whole request or of a step for the excess after it. In
  * each the tokens come in the order read, written for an hour, written for 5 minutes, neither.
  */
-function ruledCost(row: Row, list: List): string {
+function ruledCost(row: Row, list: List, size: string): string {
   const cached = `${row}.cached_tokens`;
   const after1h = `(${cached} + ${written1h(row)})`;
   const after5m = `(${cached} + ${written1h(row)} + ${written(row)})`;
@@ -51,13 +51,13 @@ function ruledCost(row: Row, list: List): string {
               FROM (SELECT coalesce(whole.step, own.list) AS prices, 0 AS starts
                 UNION ALL
                 SELECT x, (x ->> 'above')::int FROM jsonb_array_elements(own.list -> 'steps') x
-                WHERE x ->> 'reprices' = 'excess' AND (x ->> 'above')::int < ${row}.prompt_tokens
+                WHERE x ->> 'reprices' = 'excess' AND (x ->> 'above')::int < ${size}
                   AND (x ->> 'above')::int > coalesce((whole.step ->> 'above')::int, 0)) stretches) stretched), 0)
           FROM (SELECT coalesce((SELECT t FROM jsonb_array_elements(${list}.price_rules -> 'tiers') t WHERE t ->> 'tier' = ${row}.tier),
               jsonb_strip_nulls(jsonb_build_object('inputPicoUsd', ${list}.input_price::text, 'cachedInputPicoUsd', ${list}.cached_input_price::text,
                 'cacheWritePicoUsd', ${list}.cache_write_price::text, 'cacheWrite1hPicoUsd', ${list}.cache_write_1h_price::text,
                 'outputPicoUsd', ${list}.output_price::text, 'steps', ${list}.price_rules -> 'steps'))) AS list) own
           LEFT JOIN LATERAL (SELECT x AS step FROM jsonb_array_elements(own.list -> 'steps') x
-            WHERE x ->> 'reprices' = 'whole' AND (x ->> 'above')::int < ${row}.prompt_tokens
+            WHERE x ->> 'reprices' = 'whole' AND (x ->> 'above')::int < ${size}
             ORDER BY (x ->> 'above')::int DESC LIMIT 1) whole ON true)`;
 }

@@ -32,7 +32,7 @@ export interface UsageRerateReply {
   accountCount: number;
   /** The sum of all accounts. */
   total: RatedUsage;
-  /** Requests whose images the journal has no number of, for a price that has one: they are rated without images. */
+  /** Requests whose number of images the journal does not have, at the prices of one catalog: they are rated without images. */
   imagesUnknown: number;
 }
 
