@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { TEST_MODEL } from '#testing/fake-services.js';
 import { reportedUsage } from '#testing/token-usage.js';
-import { KEY, readError, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
+import { KEY, readError, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
 
 /** The embeddings endpoint over HTTP, with fakes of the other services. */
 
@@ -108,4 +108,19 @@ test('a failure after vectors is an error that costs nothing', async () => {
   const answer = await send();
   expect([answer.status, readError(answer).code, gateway.fakes.settles]).toMatchObject([502, 'upstream_error', [{ reason: 'failed' }]]);
   expect(gateway.fakes.settles[0]?.usage).toBeUndefined();
+});
+
+test('a client that does not read its reply is disconnected, was billed, and frees the memory', async () => {
+  await start({ drainMs: 100, bodyBytesMax: 16_000_000, bodiesInFlightBytesMax: 64_000_000 }, 1_024);
+  const socket = await gateway.connect();
+  const body = JSON.stringify({ model: 'embedder', input: Array(1_500).fill('a') }); // 12 MB of vectors: the account may have 16 MB
+  socket
+    .pause()
+    .write(
+      `POST /v1/embeddings HTTP/1.1\r\nhost: x\r\nauthorization: ${KEY.authorization}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+  await until(() => gateway.logged.some(({ msg }) => msg === 'request'));
+  expect(gateway.fakes.settles).toMatchObject([{ reason: 'completed', usage: { promptTokens: 3 } }]);
+  expect((await send({ input: Array(1_500).fill('a') })).status).toBe(200);
+  socket.destroy();
 });
