@@ -234,7 +234,7 @@ function expectedUsage(kind: Upstream['kind'], { pieces: all, counts: { prompt, 
   const hasTotal = kind !== 'anthropic-messages';
   switch (usage) {
     case 'details':
-      return { ...reported, cachedTokens: cached, reasoningTokens: thinking };
+      return { ...reported, cachedTokens: cached, reasoningTokens: saysThinking(kind) ? thinking : 0 };
     case 'bare':
     case 'digits':
     case 'total of something else':
@@ -260,6 +260,11 @@ function expectedUsage(kind: Upstream['kind'], { pieces: all, counts: { prompt, 
     case 'nonsense':
       return { ...reported, ...isEstimated, promptTokens: CAPS.promptTokensEstimate, promptSource: 'estimated' };
   }
+}
+
+/** True for dialects with a count of thinking; in others it shows only where it stands in the total alone. */
+export function saysThinking(kind: Upstream['kind']): boolean {
+  return kind !== 'bedrock-converse';
 }
 
 const SOURCES = { promptSource: 'reported', outputSource: 'reported' } as const;

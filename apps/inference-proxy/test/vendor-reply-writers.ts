@@ -402,14 +402,14 @@ function converseBlock(piece: Piece, contentBlockIndex: number): Sent[] {
   return [data({ contentBlockStart: { contentBlockIndex, start } }), delta({ toolUse: { input: piece.text } }), stop];
 }
 
-/** The vendor counts thinking among the output, so that it is in the total alone where it is told. */
+/** The vendor counts thinking among the output, and does not say how much it is. */
 function converseUsage(reply: VendorReply): unknown {
   const { usage, counts } = reply;
   const shown = openaiUsage(reply, CHAT_NAMES);
   if (typeof shown !== 'object' || shown === null) return shown;
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: totalTokens } = shown as Json;
   const cached = { inputTokens: counts.prompt - counts.cached, cacheReadInputTokens: counts.cached, cacheWriteInputTokens: 0 };
-  if (usage === 'details') return { ...cached, outputTokens: counts.output - counts.thinking, totalTokens };
+  if (usage === 'details') return { ...cached, outputTokens, totalTokens };
   if (usage === 'cached tokens beside the prompt') return { ...cached, outputTokens, totalTokens: cached.inputTokens + counts.output };
   return { inputTokens, outputTokens, totalTokens };
 }

@@ -4,8 +4,8 @@ export const FRAMES = { 'content-type': 'application/vnd.amazon.eventstream' };
 
 /** Returns server-sent events with one field each as frames of AWS, whose types are these fields. Frames have no end marker. */
 export function toFrames(events: string): Buffer[] {
-  const payloads = [...events.matchAll(/^data: (.*)$/gm)].map(([, payload = '']) => payload);
-  return payloads.filter((payload) => payload !== '[DONE]').map(toFrame);
+  const lines = events.split('\n').filter((line) => line.startsWith('data: ') && line !== 'data: [DONE]');
+  return lines.map((line) => toFrame(line.slice('data: '.length)));
 }
 
 function toFrame(payload: string): Buffer {

@@ -5,7 +5,7 @@ import { computeCost, type Price } from '#money/price.js';
 import { longOr } from '#testing/long-run.js';
 import { reportedUsage } from '#testing/token-usage.js';
 import { setUp, startUpstreamBeforeEach, upstream } from '../../test/inference-fixture.js';
-import { CAPS, type VendorReply } from '../../test/vendor-replies.js';
+import { CAPS, saysThinking, type VendorReply } from '../../test/vendor-replies.js';
 import { writeEvents, writePlain } from '../../test/vendor-reply-writers.js';
 
 /*
@@ -163,5 +163,6 @@ function countedAt(pieces: readonly string[]): number {
 }
 
 function countUsage(kind: (typeof UPSTREAM_KINDS)[number], { usage }: VendorReply): Usage {
-  return usage === 'thinking in the total' && kind === 'anthropic-messages' ? { ...VENDORS_COUNT, reasoningTokens: 0 } : VENDORS_COUNT;
+  const isTold = usage === 'thinking in the total' ? kind !== 'anthropic-messages' : saysThinking(kind);
+  return isTold ? VENDORS_COUNT : { ...VENDORS_COUNT, reasoningTokens: 0 };
 }

@@ -64,7 +64,11 @@ export class ConverseStreamParser implements StreamParser {
     const failure = findError(event, this.call);
     if (failure !== undefined) throw failure;
     const content = findContent(event);
-    if (content !== undefined) this.readReply(event, content, events); // the whole reply as the only event
+    if (content === undefined) this.readEvent(event, events);
+    else this.readReply(event, content, events); // the whole reply as the only event
+  }
+
+  private readEvent(event: Json, events: StreamEvent[]): void {
     const { contentBlockStart: start, contentBlockDelta: delta, contentBlockStop: stop, messageStop, metadata } = event;
     if (isObject(start)) this.startCall(start, events);
     if (isObject(delta)) this.readDelta(delta, events);
