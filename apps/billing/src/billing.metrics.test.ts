@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
-import { createBillingMetrics, watchLanes } from './billing.metrics.js';
+import type { Applied } from './batch/batch.js';
+import { createBillingMetrics, recordBatch, watchLanes } from './billing.metrics.js';
 
 test('counters of alerts are exported before their first increment', async () => {
   const registry = new Registry();
@@ -23,7 +24,9 @@ test('counters of alerts are exported before their first increment', async () =>
     'tollgate_billing_late_settlements_total 0',
     'tollgate_billing_written_off_pico_usd_total 0',
     'tollgate_billing_accounts_frozen 0',
-    'tollgate_billing_over_pico_usd_total 0',
+    ...['completed', 'failed', 'client-disconnected', 'released', 'lease-expired'].map(
+      (reason) => `tollgate_billing_over_pico_usd_total{reason="${reason}"} 0`,
+    ),
   ]);
 });
 
@@ -34,4 +37,22 @@ test('the queue and the age of its oldest request are read at each scrape', asyn
   Object.assign(lanes, { queued: 3, waitingMs: 1_500 });
   const lines = (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   expect(lines).toEqual(['tollgate_billing_queue 3', 'tollgate_billing_waiting_seconds 1.5']);
+});
+
+test('usage beyond a hold counts by the end of its request, that of a late settlement too', async () => {
+  const registry = new Registry();
+  const metrics = createBillingMetrics(registry);
+  const settled = [
+    { reason: 'completed', cost: 10n, over: 3n },
+    { reason: 'failed', cost: 10n, over: 0n },
+  ];
+  const late = [{ settle: { reason: 'client-disconnected' }, due: 5n, over: 4n, charge: { writeoff: 0n } }];
+  const applied = { rows: { settled, late, tombstones: [] }, outcomes: { settles: [], reserves: [] } };
+  recordBatch(metrics, applied as unknown as Applied, 1);
+  const lines = (await registry.metrics()).split('\n').filter((line) => /^tollgate_billing_over_.* [1-9]/.test(line));
+  expect(lines.sort()).toEqual([
+    'tollgate_billing_over_holds_total 2',
+    'tollgate_billing_over_pico_usd_total{reason="client-disconnected"} 4',
+    'tollgate_billing_over_pico_usd_total{reason="completed"} 3',
+  ]);
 });

@@ -76,10 +76,15 @@ export function createBillingMetrics(registry: Registry) {
     deadLetters: gauge('tollgate_billing_dead_letters', 'Money events that were given up after three days, for all webhooks'),
     costPicoUsd: counter('tollgate_billing_cost_pico_usd_total', 'Amounts charged'),
     overHolds: counter('tollgate_billing_over_holds_total', 'Requests whose usage exceeded their hold'),
-    overPicoUsd: counter('tollgate_billing_over_pico_usd_total', 'Usage beyond holds, which is not charged'),
+    overPicoUsd: counter('tollgate_billing_over_pico_usd_total', 'Usage beyond holds, which is not charged, by end of the request', [
+      'reason',
+    ]),
   };
   // Counters start at 0: rate() misses an increment from nothing to 1.
-  for (const reason of [...SETTLE_REASONS, 'lease-expired' satisfies SettleReason]) metrics.settles.inc({ reason }, 0);
+  for (const reason of [...SETTLE_REASONS, 'lease-expired' satisfies SettleReason]) {
+    metrics.settles.inc({ reason }, 0);
+    metrics.overPicoUsd.inc({ reason }, 0);
+  }
   for (const outcome of RESERVE_OUTCOMES) metrics.reserves.inc({ outcome }, 0);
   return metrics;
 }
@@ -126,15 +131,20 @@ export function recordBatch(metrics: BillingMetrics, { rows, outcomes }: Applied
   for (const { reason, cost, over } of rows.settled) {
     metrics.settles.inc({ reason });
     metrics.costPicoUsd.inc(Number(cost));
-    if (over === 0n) continue;
-    metrics.overHolds.inc();
-    metrics.overPicoUsd.inc(Number(over));
+    recordOver(metrics, reason, over);
   }
-  for (const { due, charge } of rows.late) {
+  for (const { settle, due, over, charge } of rows.late) {
     metrics.lateSettlements.inc();
     if (due < 0n) metrics.givenBackPicoUsd.inc(Number(-due));
     else metrics.costPicoUsd.inc(Number(due - charge.writeoff));
     metrics.writtenOffPicoUsd.inc(Number(charge.writeoff));
+    recordOver(metrics, settle.reason, over);
   }
   if (rows.tombstones.length > 0) metrics.tombstones.inc(rows.tombstones.length);
+}
+
+function recordOver(metrics: BillingMetrics, reason: SettleReason, over: bigint): void {
+  if (over === 0n) return;
+  metrics.overHolds.inc();
+  metrics.overPicoUsd.inc({ reason }, Number(over));
 }
