@@ -6,6 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
 import { holdReserve, holdSettle } from '#contracts/billing/holds.js';
 import { MONTH_FILE_NAMES } from '#contracts/billing/months.js';
+import { usageRerate } from '#contracts/billing/rerate.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
@@ -41,7 +42,7 @@ beforeAll(async () => {
   const administrator = await connectAdministrator(running);
   tenants = [await createTenant(administrator, { usd: '10000000.00' }), await createTenant(administrator, { usd: '100000.000000000001' })];
   await administrator.close();
-  for (const tenant of tenants) for (let count = 0; count < 3; count++) await request(tenant);
+  for (const tenant of tenants) for (let count = 0; count < 3; count++) await request(tenant, count);
   await moveBack();
 });
 afterAll(async () => {
@@ -51,12 +52,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function request({ accountId, projectId, keyId }: Tenant): Promise<void> {
+/** Costs `COST`, whatever its number: only the first token has a price. */
+async function request({ accountId, projectId, keyId }: Tenant, number: number): Promise<void> {
   const holdId = randomUUID();
   const price = { version: 1, inputPicoUsd: String(COST), cachedInputPicoUsd: '0', outputPicoUsd: '0' };
   const hold = { holdId, accountId, projectId, keyId, requestId: `req, "${holdId}"`, model: 'sim-fast' };
   await gateway.request(holdReserve, { ...hold, amountPicoUsd: String(COST), price });
-  const counts = { promptTokens: 1, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+  const counts = { promptTokens: 1 + 10 * number, cachedTokens: 10 * number, outputTokens: 7 * number, reasoningTokens: 0 };
   const usage = { ...counts, promptSource: 'reported', outputSource: 'reported' } as const;
   await gateway.request(holdSettle, { holdId, accountId, reason: 'completed', usage });
 }
@@ -130,5 +132,29 @@ test('a closed month is exported twice with the same bytes, and DuckDB sums its 
     [[String(toppedUp - 6n * COST), String(toppedUp)]],
     [[String(toppedUp), expect.stringContaining(`${MONTH}-20 00:00:00`)]],
   ]);
+  connection.closeSync();
+});
+
+test('a month at other prices is what DuckDB makes of its Parquet', async () => {
+  const before = { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0.015', outputUsdPerMTok: '0.60' };
+  const steps = [{ above: 11, inputUsdPerMTok: '0.30', cachedInputUsdPerMTok: '0.03' }];
+  const prices = {
+    ...{ models: [{ id: 'sim-fast', before, after: { ...before, requestUsd: '0.001', steps } }] },
+    ...{ plansBefore: [], plansAfter: [] },
+  };
+  const administrator = await connectAdministrator(running);
+  const { accounts } = await administrator.request(usageRerate, { month: MONTH, prices });
+  await administrator.close();
+  const rated = accounts.map(({ accountId, beforePicoUsd, afterPicoUsd }) => [accountId, beforePicoUsd, afterPicoUsd]);
+
+  const connection = await (await DuckDBInstance.create()).connect();
+  const cost = (input: number, cached: number) =>
+    `(prompt_tokens - cached_tokens) * ${input} + cached_tokens * ${cached} + output_tokens * 600000`;
+  const result = await connection.runAndReadAll(`
+    SELECT account_id::text, sum(${cost(150_000, 15_000)})::text,
+      sum(1000000000 + CASE WHEN prompt_tokens > 11 THEN ${cost(300_000, 30_000)} ELSE ${cost(150_000, 15_000)} END)::text
+    FROM '${join(folder, 'first', MONTH, 'settlements.parquet')}' GROUP BY ALL`);
+  expect(rated.sort()).toEqual(result.getRowsJson().sort());
+  expect(rated).toHaveLength(2);
   connection.closeSync();
 });
