@@ -6,6 +6,7 @@ import { ConfigError } from '#config/load-config.js';
 import type { Endpoint } from '#contracts/endpoint.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type Messaging, MessagingError } from '#messaging/messaging.js';
+import { collectRun } from '../test/collect-run.js';
 import { COMMANDS } from './commands/table.js';
 import { runCli } from './run-cli.js';
 
@@ -49,7 +50,7 @@ interface Result {
 
 /** Runs a command line against services that answer with `reply`, with what it returns for a subject, or fail with it if it is an error. */
 async function run(args: string[], reply: unknown = {}): Promise<Result> {
-  const result: Result = { code: 0, out: '', err: '', asked: null, connections: 0, closed: 0 };
+  const result: Pick<Result, 'asked' | 'connections' | 'closed'> = { asked: null, connections: 0, closed: 0 };
   const fake: Pick<Messaging, 'request' | 'close'> = {
     request: async <Request extends object, Reply>({ subject }: Endpoint<Request, Reply>, payload: Request) => {
       result.asked = { subject, payload: JSON.parse(JSON.stringify(payload)) };
@@ -61,19 +62,11 @@ async function run(args: string[], reply: unknown = {}): Promise<Result> {
       result.closed += 1;
     },
   };
-  const output = {
-    writeOut: (text: string) => {
-      result.out += text;
-    },
-    writeErr: (text: string) => {
-      result.err += text;
-    },
-  };
-  result.code = await runCli(args, output, async () => {
+  const written = await collectRun(args, async () => {
     result.connections += 1;
     return fake as Messaging;
   });
-  return result;
+  return { ...written, ...result };
 }
 
 const words = (line: string) => line.split(' ');

@@ -221,7 +221,7 @@ describe('flat prices', () => {
     });
   });
 
-  test('nobody used the models', async () => {
+  test('the models have no usage', async () => {
     const none = { requests: 0, chargedPicoUsd: '0', beforePicoUsd: '0', afterPicoUsd: '0' };
     expect(await rerateMonth(connection, { ...asked({}), month: '2020-01' })).toEqual({
       ...{ accounts: [], accountCount: 0, total: none, imagesUnknown: 0 },

@@ -1,9 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Endpoint } from '#contracts/endpoint.js';
-import type { Messaging } from '#messaging/messaging.js';
-import { runCli } from '../run-cli.js';
+import { answering, collectRun } from '../../test/collect-run.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'price-list-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -39,24 +37,12 @@ const LIST = `{
 async function run(list: string, ...options: string[]) {
   const file = join(folder, 'list.json');
   writeFileSync(file, list);
-  const result = { code: 0, out: '', err: '', asked: [] as string[] };
-  const messaging: Pick<Messaging, 'request' | 'close'> = {
-    request: async <Request extends object, Reply>({ subject }: Endpoint<Request, Reply>) => {
-      result.asked.push(subject);
-      return REPLIES[subject] as Reply;
-    },
-    close: async () => undefined,
+  const asked: string[] = [];
+  const answer = (subject: string): unknown => {
+    asked.push(subject);
+    return REPLIES[subject];
   };
-  const output = {
-    writeOut: (text: string) => {
-      result.out += text;
-    },
-    writeErr: (text: string) => {
-      result.err += text;
-    },
-  };
-  result.code = await runCli(['catalog', 'prices', file, ...options], output, async () => messaging as Messaging);
-  return result;
+  return { ...(await collectRun(['catalog', 'prices', file, ...options], answering(answer))), asked };
 }
 
 test('shows what differs, what is uncertain, and the prices to paste', async () => {

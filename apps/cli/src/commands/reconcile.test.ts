@@ -1,9 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Endpoint } from '#contracts/endpoint.js';
-import type { Messaging } from '#messaging/messaging.js';
-import { runCli } from '../run-cli.js';
+import { answering, collectRun } from '../../test/collect-run.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'reconcile-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -17,26 +15,14 @@ const YAML = 'models: [{ id: fast, routes: [{ upstream: hosted, model: gpt-x }, 
 async function run(csv: string, ...options: string[]) {
   const file = join(folder, 'usage.csv');
   writeFileSync(file, csv);
-  const result = { code: 0, out: '', err: '', asked: [] as unknown[] };
-  const messaging: Pick<Messaging, 'request' | 'close'> = {
-    request: async <Request extends object, Reply>({ subject }: Endpoint<Request, Reply>, payload: Request) => {
-      if (subject === 'catalog.v1.catalog.get') return { yaml: YAML } as Reply;
-      result.asked.push(JSON.parse(JSON.stringify(payload)));
-      const isFirst = result.asked.length === 1;
-      return { rows: [isFirst ? row('2027-01-15', 100) : row('2027-01-17', 30)], nextCursor: isFirst ? 'more' : null } as Reply;
-    },
-    close: async () => undefined,
+  const asked: unknown[] = [];
+  const answer = (subject: string, payload: object): unknown => {
+    if (subject === 'catalog.v1.catalog.get') return { yaml: YAML };
+    asked.push(JSON.parse(JSON.stringify(payload)));
+    const isFirst = asked.length === 1;
+    return { rows: [isFirst ? row('2027-01-15', 100) : row('2027-01-17', 30)], nextCursor: isFirst ? 'more' : null };
   };
-  const output = {
-    writeOut: (text: string) => {
-      result.out += text;
-    },
-    writeErr: (text: string) => {
-      result.err += text;
-    },
-  };
-  result.code = await runCli(['reconcile', file, '--upstream', 'hosted', ...options], output, async () => messaging as Messaging);
-  return result;
+  return { ...(await collectRun(['reconcile', file, '--upstream', 'hosted', ...options], answering(answer))), asked };
 }
 
 const HEADER = 'day,model,input_tokens,output_tokens\n';

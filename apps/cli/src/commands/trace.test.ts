@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runCli } from '../run-cli.js';
+import { collectRun } from '../../test/collect-run.js';
 
 let folder: string;
 beforeEach(() => {
@@ -9,19 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-async function run(...args: string[]) {
-  const said = { out: '', err: '' };
-  const output = {
-    writeOut: (text: string): void => {
-      said.out += text;
-    },
-    writeErr: (text: string): void => {
-      said.err += text;
-    },
-  };
-  const code = await runCli(args, output, () => Promise.reject(new Error('it connects')));
-  return { code, ...said };
-}
+const run = (...args: string[]) => collectRun(args, () => Promise.reject(new Error('it connects')));
 
 const REQUEST = {
   level: 'info',

@@ -1,6 +1,6 @@
 import { type RouteStatus, type RouteStatusReply, routeStatus } from '#contracts/route-status.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
-import { runCli } from '../run-cli.js';
+import { collectRun } from '../../test/collect-run.js';
 
 function route(over: Partial<RouteStatus> = {}): RouteStatus {
   return {
@@ -41,7 +41,6 @@ const BUSY = route({
 
 /** Runs a command line against these replicas. After `asksMax` answers they fail, which ends `--watch`. */
 async function run(line: string, replies: RouteStatusReply[], asksMax = 1) {
-  const said = { out: '', err: '' };
   let asks = 0;
   const messaging = Object.assign(new FakeMessaging(), {
     requestEvery: async ({ subject }: { subject: string }) => {
@@ -50,16 +49,7 @@ async function run(line: string, replies: RouteStatusReply[], asksMax = 1) {
       return replies;
     },
   });
-  const output = {
-    writeOut: (text: string): void => {
-      said.out += text;
-    },
-    writeErr: (text: string): void => {
-      said.err += text;
-    },
-  };
-  const code = await runCli(line.split(' '), output, async () => messaging);
-  return { code, ...said };
+  return collectRun(line.split(' '), async () => messaging);
 }
 
 const reply = (replica: string, routes: RouteStatus[], over: Partial<RouteStatusReply> = {}): RouteStatusReply => ({

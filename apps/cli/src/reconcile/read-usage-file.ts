@@ -79,21 +79,14 @@ function countTokens(read: (column: Column) => number | undefined): Record<Count
 
 function findColumns(header: readonly string[], named: Partial<Record<Column, string>>): Partial<Record<Column, number>> {
   const lower = header.map((name) => name.trim().toLowerCase());
-  const place = (column: Column): number => {
+  const place = (column: Column): number | undefined => {
     const own = named[column];
-    if (own === undefined)
-      return Math.max(
-        -1,
-        ...NAMES[column]
-          .map((name) => lower.indexOf(name))
-          .filter((at) => at >= 0)
-          .slice(0, 1),
-      );
+    if (own === undefined) return NAMES[column].map((name) => lower.indexOf(name)).find((at) => at >= 0);
     const at = header.findIndex((name) => name.trim() === own);
     if (at < 0) throw new UsageError(`the file has no column ${own}`);
     return at;
   };
-  const places = Object.fromEntries(COLUMNS.map((column) => [column, place(column)]).filter(([, at]) => Number(at) >= 0));
+  const places = Object.fromEntries(COLUMNS.map((column) => [column, place(column)]).filter(([, at]) => at !== undefined));
   for (const column of ['day', 'model'] as const) {
     if (places[column] === undefined) throw new UsageError(`no column is known to be the ${column}: name it with --columns "${column}=…"`);
   }

@@ -93,7 +93,7 @@ function plainLimits({ outputTokensMax }: UpstreamCall, { totalMs }: UpstreamTim
 async function firstBytes(reply: UpstreamReply, totalMs: number): Promise<Buffer[]> {
   const timeout = new NoEventsTimeout(totalMs);
   for (let more = await reply.read(); more !== undefined; more = await reply.read()) {
-    if (hasFrames(reply) || more.some((chunk) => !isBlank(chunk))) return more;
+    if (more.some((chunk) => !isBlank(chunk)) || hasFrames(readType(reply))) return more;
     timeout.check();
   }
   return [];
@@ -123,8 +123,9 @@ const OPENING = new Set(['{'.charCodeAt(0), '['.charCodeAt(0), '<'.charCodeAt(0)
 
 /** Returns the framing of a stream; undefined for a plain body. Some upstreams answer a stream request with JSON, and the reverse. */
 function findFraming(reply: UpstreamReply, first: readonly Buffer[]): StreamFraming | undefined {
-  if (hasFrames(reply)) return new FrameParser();
-  if (reply.header('content-type')?.toLowerCase().startsWith('text/event-stream')) return new SseParser();
+  const type = readType(reply);
+  if (hasFrames(type)) return new FrameParser();
+  if (type.startsWith('text/event-stream')) return new SseParser();
   for (const chunk of first) {
     const byte = chunk.find((value) => value > 0x20);
     if (byte !== undefined) return OPENING.has(byte) ? undefined : new SseParser();
@@ -132,9 +133,14 @@ function findFraming(reply: UpstreamReply, first: readonly Buffer[]): StreamFram
   return undefined;
 }
 
-/** True for a stream of AWS. Its first bytes look blank. */
-function hasFrames(reply: UpstreamReply): boolean {
-  return reply.header('content-type')?.toLowerCase().startsWith('application/vnd.amazon.eventstream') === true;
+/** Content type of a reply in lower case; empty without one. */
+function readType(reply: UpstreamReply): string {
+  return reply.header('content-type')?.toLowerCase() ?? '';
+}
+
+/** True for the content type of a stream of AWS. Its first bytes look blank. */
+function hasFrames(type: string): boolean {
+  return type.startsWith('application/vnd.amazon.eventstream');
 }
 
 /** Yields a batch for each read of the socket, up to the terminal event. */

@@ -156,7 +156,7 @@ describe.each<[what: string, behaviour: TokenBehaviour, line: string]>([
   });
 });
 
-test('without another route the client is told to come back, and nothing of the reason', async () => {
+test('without another route the client is told to retry, but not why', async () => {
   endpoint.behaviour = issuing(EXPIRED, 401);
   let onRecovery = (): void => {};
   const recovered = new Promise<void>((resolve) => {

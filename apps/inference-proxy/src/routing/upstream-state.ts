@@ -28,7 +28,7 @@ export class UpstreamState {
     return this.healthCheck?.isHealthy ?? true;
   }
 
-  /** False while calls would fail for want of a token. */
+  /** False while calls would fail because a token is missing. */
   get isAuthorized(): boolean {
     return this.client.credential?.isUsable ?? true;
   }

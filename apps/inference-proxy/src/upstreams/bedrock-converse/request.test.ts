@@ -1,24 +1,12 @@
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { Tool } from '#inference/tool.js';
-import type { AssistantTurn, ImagePart, TextPart, Turn } from '#inference/turn.js';
+import type { ImagePart, Turn } from '#inference/turn.js';
 import { makeCall, sent } from '../../../test/conformance.js';
+import { calls, says, text } from '../../../test/turns.js';
 import { renderRequest, takesStop } from './request.js';
 
-const text = (value: string): TextPart => ({ type: 'text', text: value });
 const PIXEL: ImagePart = { type: 'image', mediaType: 'image/jpeg', base64: '/9j/' };
-const says = (role: 'system' | 'user' | 'assistant', ...values: string[]): Turn => ({ role, parts: values.map(text) });
-const calls = (...callIds: string[]): AssistantTurn => ({
-  role: 'assistant',
-  parts: callIds.map((callId) => ({
-    type: 'tool-call',
-    callId,
-    tool: { name: 'run' },
-    wireName: 'run',
-    kind: 'function',
-    argumentsText: '{"a":1}',
-  })),
-});
 const CLOSED = { type: 'object', properties: { a: { type: 'number' } }, required: ['a'], additionalProperties: false };
 const RUN: Tool = { key: { name: 'run' }, wireName: 'run', kind: 'function', description: 'Runs', parameters: CLOSED };
 const RESULTS: Turn = {
