@@ -42,8 +42,8 @@ export class ModelsController {
   }
 
   @Handles('planCatalog')
-  plan(@Input(CatalogPlanRequest) message: CatalogPlanRequest): Promise<CatalogPlanReply> {
-    return this.services.ask(catalogPlan, { ...message, appliedBy: 'panel', withPrices: false });
+  plan(@Input(CatalogPlanRequest) { yaml }: CatalogPlanRequest): Promise<CatalogPlanReply> {
+    return this.services.ask(catalogPlan, { yaml, appliedBy: 'panel' });
   }
 
   @Handles('applyCatalog')

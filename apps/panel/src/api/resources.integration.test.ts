@@ -408,7 +408,7 @@ test('a plan is the one of an apply by the panel, whatever the body says', async
     asked.push(message);
     return { revision: 7, faults: [], changes: null };
   });
-  const body = { yaml: 'models: []', appliedBy: 'cli' };
+  const body = { yaml: 'models: []', appliedBy: 'cli', withPrices: true };
   expect((await panel.send('/catalog/plan', { method: 'POST', cookie: (await panel.person('admin')).cookie, body })).status).toBe(200);
   expect(asked).toEqual([{ yaml: 'models: []', appliedBy: 'panel' }]);
 });
