@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../scripts/local/build.ts';
 import { stopChild } from './child-process.mjs';
 import { cpuSeconds, machineSeconds, residentMb } from './cpu-time.mjs';
-import { chartCpu, chartRequests } from './plots/charts.mjs';
+import { chartAdded, chartCpu, chartRequests } from './plots/charts.mjs';
 import { describeMachine, middle, renderCpu, renderMemory, renderNoise, renderTable } from './report.mjs';
 import { startMinimalProxy, startPortkey, startUpstream } from './targets.mjs';
 import { startBefore, startTollgate } from './tollgate.mjs';
@@ -293,7 +293,9 @@ async function save(series, report) {
   const write = (/** @type {string} */ file, /** @type {string} */ text) => writeFile(new URL(file, directory), `${text.trimEnd()}\n`);
   await write(`${name}-requests.svg`, await chartRequests(series));
   await write(`${name}-cpu.svg`, await chartCpu(series));
-  const charts = `![Requests a second by load and target](${name}-requests.svg)\n\n![CPU time a request by load and process](${name}-cpu.svg)`;
+  const added = await chartAdded(series);
+  if (added) await write(`${name}-added.svg`, added);
+  const charts = `![Requests a second by load and target](${name}-requests.svg)\n\n![CPU time a request by load and process](${name}-cpu.svg)${added ? `\n\n![What each target adds to a request](${name}-added.svg)` : ''}`;
   await write(`${name}.md`, `${report}\n${charts}`);
   console.error(`written to bench/results/${name}.md`);
 }

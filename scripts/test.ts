@@ -29,11 +29,11 @@ import { type Result, Score } from './testing/score.ts';
 
 const PREFIX = 'test-';
 const SUITES = ['checks', 'unit', 'integration', 'e2e'];
-const HELP = `npm test [-- <part>] [--shard <n>/<of>] [<pattern>]
+const HELP = `npm test [-- <part> …] [--shard <n>/<of>] [<pattern>]
 npm test -- changed
 npm run test:long [-- <pattern>]
 
-Runs ${SUITES.join(', ')}, or one of them. <pattern> selects test files by path, --shard a part of
+Runs ${SUITES.join(', ')}, or those named first. <pattern> selects test files by path, --shard a part of
 them, such as 1/3. Ends with "N passed, N failed".
 The part changed checks types and format, and runs the unit tests that reach a file changed since main and the
 integration tests beside it.
@@ -89,10 +89,10 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     process.exit(0);
   }
-  const [first = '', ...rest] = positionals;
-  const named = [...SUITES, 'changed', 'long'].includes(first);
-  const suites = named ? [first] : SUITES;
-  const patterns = named ? rest : positionals;
+  const firstPattern = positionals.findIndex((word) => ![...SUITES, 'changed', 'long'].includes(word));
+  const named = firstPattern < 0 ? positionals : positionals.slice(0, firstPattern);
+  const suites = named.length > 0 ? named : SUITES;
+  const patterns = positionals.slice(named.length);
 
   const status = createStatus();
   mkdirSync(LOCAL, { recursive: true });

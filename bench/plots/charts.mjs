@@ -83,6 +83,41 @@ export function chartCpu(series) {
 }
 
 /**
+ * What each target adds to a plain request: the time of a lone one beyond that of the upstream itself, and CPU time at 32 connections.
+ *
+ * @param {Series[]} series @returns {Promise<string> | undefined} nothing where a run left out one of the loads, or the upstream
+ */
+export function chartAdded(series) {
+  const find = (/** @type {string} */ target, /** @type {number} */ connections) =>
+    series.find(({ scenario, ...one }) => one.target === target && scenario.mode === 'plain' && scenario.connections === connections);
+  const direct = find('direct', 1);
+  const values = [...new Set(series.map(({ target }) => target))].flatMap((target) => {
+    const [lone, busy] = [find(target, 1), find(target, 32)];
+    if (!direct || !lone || !busy || target === 'direct') return [];
+    const cpu = Object.values(middle(busy.samples).cpu).reduce((sum, part) => sum + part, 0);
+    return [{ target, added: middle(lone.samples).p50 - middle(direct.samples).p50, cpu }];
+  });
+  if (values.length === 0) return undefined;
+  const panel = (/** @type {string} */ field, /** @type {string} */ title) => {
+    const y = { field: 'target', type: 'nominal', sort: null, axis: { title: null } };
+    const x = { field, type: 'quantitative', axis: { title: 'ms', grid: true } };
+    return {
+      title: { text: title, fontWeight: 'normal' },
+      width: 260,
+      height: 28 * values.length,
+      layer: [
+        { mark: 'bar', encoding: { y, x, color: { field: 'target', legend: null, sort: null, scale: { scheme: COLOR_SCHEME } } } },
+        { mark: { type: 'text', align: 'left', dx: 4 }, encoding: { y, x, text: { field, type: 'quantitative', format: '.2f' } } },
+      ],
+    };
+  };
+  return renderSvg({
+    data: { values },
+    hconcat: [panel('added', 'Added to a lone request (median)'), panel('cpu', 'CPU a request, 32 connections')],
+  });
+}
+
+/**
  * One panel for each curve: a dot for each round, a line through the medians, sizes on a logarithmic scale.
  *
  * @param {import('../growth/run.mjs').Point[]} points @returns {Promise<string>}
