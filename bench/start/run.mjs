@@ -49,6 +49,11 @@ if (flags.before) {
 const results = new Map(variants.map(({ name }) => [name, { readyMs: [], idleMb: [], coldRequests: [], loadedMb: [] }]));
 const findResult = (/** @type {Variant} */ { name }) => /** @type {NonNullable<ReturnType<typeof results.get>>} */ (results.get(name));
 
+/** Ends what runs. @type {Set<() => Promise<unknown>>} */
+const stops = new Set();
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
+  process.once(signal, () => void Promise.allSettled([...stops].map((stop) => stop())).then(() => process.exit(130)));
+
 for (const variant of variants) await npmStart(variant); // creates data, and builds
 for (let round = 0; round < Number(flags.rounds); round++) {
   for (const variant of variants) {
@@ -60,14 +65,17 @@ for (let round = 0; round < Number(flags.rounds); round++) {
 }
 for (const variant of variants) rmSync(dataFolder(variant), { recursive: true, force: true });
 const upstream = await startUpstream();
+stops.add(upstream.stop);
 for (let round = 0; round < Number(flags.rounds); round++) {
   for (const variant of variants) {
     const target = await variant.start(upstream);
+    stops.add(target.stop);
     try {
       findResult(variant).coldRequests.push(await countColdRequests(target));
       findResult(variant).loadedMb.push(sumServices(residentMb(target.pids)));
       console.error(`round ${round + 1} ${variant.name}: ${findResult(variant).coldRequests.at(-1)} requests until steady`);
     } finally {
+      stops.delete(target.stop);
       await target.stop();
     }
   }
@@ -83,6 +91,13 @@ async function npmStart(variant) {
   const started = performance.now();
   // A process group of its own: npm runs the launcher in a shell.
   const child = spawn('npm', ['start', ...variant.args], { cwd: variant.root, env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  const stop = async () => {
+    if (child.exitCode !== null) return;
+    const exited = once(child, 'exit');
+    process.kill(-Number(child.pid), 'SIGTERM');
+    await exited;
+  };
+  stops.add(stop);
   try {
     let output = '';
     for await (const text of child.stdout) {
@@ -95,11 +110,8 @@ async function npmStart(variant) {
     const pids = Object.entries(children).map(([name, { pid }]) => [name, pid]);
     return { readyMs, idleMb: sumServices(residentMb(Object.fromEntries(pids))) };
   } finally {
-    if (child.exitCode === null) {
-      const exited = once(child, 'exit');
-      process.kill(-Number(child.pid), 'SIGTERM');
-      await exited;
-    }
+    stops.delete(stop);
+    await stop();
   }
 }
 
