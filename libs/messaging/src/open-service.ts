@@ -24,6 +24,9 @@ export interface ServiceHost {
   services?: readonly string[];
 }
 
+/** A process with all of these needs NATS to start, and then serves requests without it: a load balancer must keep it. */
+const SERVICES_OF_REQUESTS = ['gateway', 'inference-proxy', 'billing', 'catalog'];
+
 export const OWN_PROCESS: ServiceHost = {
   openOps: ({ config, registry, checks }) => startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks }),
 };
@@ -62,7 +65,8 @@ export async function openService(options: ServiceOptions) {
   const { name, host, config, logger, registry, checks: makeChecks, certificates, isTraced } = options;
   const { exchange } = host;
   let connection: NatsMessaging | undefined;
-  const checks = makeChecks({ name: 'nats', check: () => connection?.connected === true });
+  const servesAlone = SERVICES_OF_REQUESTS.every((one) => host.services?.includes(one));
+  const checks = makeChecks({ name: 'nats', check: () => connection !== undefined && (servesAlone || connection.connected) });
   const ops = await host.openOps({ name, config, registry, checks });
   const metricsExport = await startMetricsExport({ name, registry, logger });
   registerCertificateExpiry(registry, () => [...natsCertificates(config), ...certificates()]);
