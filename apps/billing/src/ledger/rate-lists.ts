@@ -1,6 +1,6 @@
 import type { ComparedPlan, PriceComparison } from '#contracts/price-comparison.js';
 import { parseListPrices } from '#money/list-prices.js';
-import type { Price } from '#money/price.js';
+import type { Price, PriceStep } from '#money/price.js';
 import { planPricing, renderPriceText } from '#money/price-plan.js';
 
 /** A price of a model in a price plan, with the columns of a settlement. */
@@ -28,8 +28,8 @@ export interface Rates {
   ruledModels: string[];
   /** Sizes of a prompt above which a step applies, ascending. */
   bounds: number[];
-  /** A step is for the excess of a prompt, or an image has a price: such requests are priced one by one. */
-  areSingle: boolean;
+  /** Bounds of the steps for the excess of a prompt, ascending. */
+  excessBounds: number[];
   haveTiers: boolean;
   haveRequestPrices: boolean;
   haveImagePrices: boolean;
@@ -46,16 +46,19 @@ export function listRates({ models, plansBefore, plansAfter }: PriceComparison, 
   });
   const prices = priced.map(({ price }) => price);
   const steps = prices.flatMap((price) => [price, ...(price.tiers ?? [])].flatMap(({ steps = [] }) => steps));
-  const haveImagePrices = prices.some(hasImagePrices);
   return {
     rates: priced.map(({ model, plan, side, price }) => ({ model, price_plan: plan, side, ...columns(price) })),
     ruledModels: [...new Set(priced.filter(({ price }) => !isFlat(price)).map(({ model }) => model))],
-    bounds: [...new Set(steps.map(({ above }) => above))].sort((one, other) => one - other),
-    areSingle: haveImagePrices || steps.some(({ reprices }) => reprices === 'excess'),
+    bounds: listBounds(steps),
+    excessBounds: listBounds(steps.filter(({ reprices }) => reprices === 'excess')),
     haveTiers: prices.some(({ tiers }) => tiers !== undefined),
     haveRequestPrices: prices.some(({ requestPicoUsd }) => requestPicoUsd !== undefined),
-    haveImagePrices,
+    haveImagePrices: prices.some(hasImagePrices),
   };
+}
+
+function listBounds(steps: readonly PriceStep[]): number[] {
+  return [...new Set(steps.map(({ above }) => above))].sort((one, other) => one - other);
 }
 
 function pricing(plans: readonly ComparedPlan[], id: string): (model: string, list: Price) => Price {

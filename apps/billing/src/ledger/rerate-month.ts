@@ -5,7 +5,7 @@ import { moment, monthAfter, monthStart } from '../journal/journal-rows.js';
 import { inTransaction } from '../sql/transaction.js';
 import { DETACHED_TO, USAGE_ENTRIES } from '../usage/usage-entries.js';
 import { listRates, type Rates } from './rate-lists.js';
-import { flatCost, tokenCost } from './usage-cost.js';
+import { flatCost, summedTokenCost, sumPrompts, TOKEN_COLUMNS } from './usage-cost.js';
 
 const ACCOUNTS_MAX = 2_000;
 
@@ -66,9 +66,7 @@ async function requireJournal(connection: PgConnection, month: string): Promise<
 const within = (time: string, month: string): string =>
   `${time} >= ${moment(monthStart(month))} AND ${time} < ${moment(monthStart(monthAfter(month)))}`;
 
-const COUNTS = ['prompt_tokens', 'cached_tokens', 'cache_write_tokens', 'cache_write_1h_tokens', 'output_tokens'];
-
-const AMOUNTS = ['requests', 'cost', ...COUNTS];
+const AMOUNTS = ['requests', 'cost', ...TOKEN_COLUMNS];
 
 /**
  * Parameters: the rates as JSON, all models, and those that need the journal. What is read is materialized: else Postgres, which takes rates for
@@ -89,7 +87,7 @@ function summing(rates: Rates, month: string, closedTo: string): string {
         0 AS images_unknown
       FROM used e ${WITH_RATE}
       UNION ALL
-      SELECT e.account_id, side, 0, 0, sign * (${EXTRA_COST}), CASE WHEN unbilled = 0 AND NOT ${IMAGES_ARE_KNOWN} THEN sign ELSE 0 END
+      SELECT e.account_id, side, 0, 0, sign * (${extraCost(rates)}), CASE WHEN ${IMAGES_ARE_KNOWN} THEN 0 ELSE sign * billed END
       FROM apart e ${WITH_RATE}),
     accounts AS (SELECT account_id, sum(requests) FILTER (WHERE side = 'after') AS requests, sum(charged) FILTER (WHERE side = 'after') AS charged,
         sum(rated) FILTER (WHERE side = 'before') AS before, sum(rated) FILTER (WHERE side = 'after') AS after,
@@ -107,10 +105,10 @@ function summing(rates: Rates, month: string, closedTo: string): string {
 const WITH_RATE = `JOIN billing.account x ON x.id = e.account_id JOIN rate p ON p.model = e.model AND p.price_plan = coalesce(x.price_plan, '')`;
 
 /**
- * Rows of the journal that may cost something else than as flat and billed requests, with the sign with which they count. Those that the same
- * prices apply to are added up, unless they have to be priced one by one.
+ * Rows of the journal that may cost something else than as flat and billed requests, with the sign with which they count. Those that
+ * the same prices apply to are added up.
  */
-function rowsApart({ bounds, areSingle, haveTiers, haveRequestPrices, haveImagePrices }: Rates, month: string): string {
+function rowsApart({ bounds, excessBounds, haveTiers, haveRequestPrices, haveImagePrices }: Rates, month: string): string {
   const isApart = (row: string): string =>
     [
       ...(bounds[0] === undefined ? [] : [`${row}.prompt_tokens > ${bounds[0]}`]),
@@ -119,20 +117,20 @@ function rowsApart({ bounds, areSingle, haveTiers, haveRequestPrices, haveImageP
       ...(haveImagePrices ? ["s.images > 0 OR s.image_price IS NULL OR s.price_rules ? 'imageSteps'"] : []),
     ].join(' OR ') || 'false';
   const select = (sign: number, row: string, from: string, time: string): string =>
-    `SELECT ${sign} AS sign, '${row}' AS journal, s.hold_id, s.account_id, s.model, ${COUNTS.map((column) => `${row}.${column}`).join(', ')}, ${row}.tier,
+    `SELECT ${sign} AS sign, s.account_id, s.model, ${TOKEN_COLUMNS.map((column) => `${row}.${column}`).join(', ')}, ${row}.tier,
           ${images} FROM ${from} WHERE ${within(time, month)} AND s.project_id IS NOT NULL AND s.model = ANY ($3) AND (${isApart(row)})`;
   const images = haveImagePrices
     ? "s.images, s.image_price, s.price_rules -> 'imageSteps' AS image_classes"
     : 'NULL::int AS images, NULL::bigint AS image_price, NULL::jsonb AS image_classes';
   const late = 'billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id';
   const stepsReached = `width_bucket(prompt_tokens - 1, ARRAY[${bounds.join(', ')}]::int[])`;
-  return `SELECT sign, account_id, model, tier, images, image_price, image_classes, max(prompt_tokens) AS size,
-        count(*) FILTER (WHERE prompt_tokens = 0 AND output_tokens = 0) AS unbilled,
-        ${COUNTS.map((column) => `sum(${column}) AS ${column}`).join(', ')}
+  return `SELECT sign, account_id, model, tier, images, image_price, image_classes,
+        count(*) FILTER (WHERE prompt_tokens > 0 OR output_tokens > 0) AS billed,
+        count(*) FILTER (WHERE prompt_tokens = 0 AND output_tokens = 0) AS unbilled, ${sumPrompts(excessBounds)}
       FROM (${select(1, 's', 'billing.settlement s', 's.settled_at')}
         UNION ALL ${select(-1, 's', late, 'l.settled_at')}
         UNION ALL ${select(1, 'l', late, 'l.settled_at')}) entries
-      GROUP BY sign, account_id, model, tier, images, image_price, image_classes, ${areSingle ? 'hold_id, journal' : stepsReached}`;
+      GROUP BY sign, account_id, model, tier, images, image_price, image_classes, ${stepsReached}`;
 }
 
 /** True when the list has no image price, the price of the request had one of the same kind, or its number of images is zero. */
@@ -141,11 +139,12 @@ const IMAGES_ARE_KNOWN = `(e.images IS NOT DISTINCT FROM 0 AND e.image_classes I
           SELECT jsonb_agg(i -> 'aboveBytes' ORDER BY (i ->> 'aboveBytes')::numeric) FROM jsonb_array_elements(e.image_classes) i)))`;
 
 /** Without classes in the list, the images of all classes cost the same. */
-const IMAGE_COST = `CASE WHEN unbilled = 0 AND ${IMAGES_ARE_KNOWN} THEN coalesce(p.image_price * e.images, 0) + coalesce((
+const IMAGE_COST = `CASE WHEN ${IMAGES_ARE_KNOWN} THEN billed * (coalesce(p.image_price * e.images, 0) + coalesce((
           SELECT sum((i ->> 'images')::numeric * CASE WHEN p.image_bounds IS NULL THEN p.image_price
             ELSE (SELECT (j ->> 'imagePicoUsd')::numeric FROM jsonb_array_elements(p.price_rules -> 'imageSteps') j
               WHERE j -> 'aboveBytes' = i -> 'aboveBytes') END)
-          FROM jsonb_array_elements(e.image_classes) i), 0) ELSE 0 END`;
+          FROM jsonb_array_elements(e.image_classes) i), 0)) ELSE 0 END`;
 
 /** Cost of rows above that of flat and billed requests. */
-const EXTRA_COST = `${tokenCost('e', 'p', 'e.size')} - (${flatCost('e', 'p')}) - unbilled * coalesce(p.request_price, 0) + ${IMAGE_COST}`;
+const extraCost = ({ excessBounds }: Rates): string =>
+  `${summedTokenCost('e', 'p', excessBounds)} - (${flatCost('e', 'p')}) - unbilled * coalesce(p.request_price, 0) + ${IMAGE_COST}`;
