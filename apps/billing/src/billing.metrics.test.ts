@@ -39,14 +39,18 @@ test('the queue and the age of its oldest request are read at each scrape', asyn
   expect(lines).toEqual(['tollgate_billing_queue 3', 'tollgate_billing_waiting_seconds 1.5']);
 });
 
-test('usage beyond a hold counts by the end of its request, that of a late settlement too', async () => {
+test('usage beyond a hold counts once, by the end of its request: of a late settlement what the reaper did not count', async () => {
   const registry = new Registry();
   const metrics = createBillingMetrics(registry);
   const settled = [
     { reason: 'completed', cost: 10n, over: 3n },
     { reason: 'failed', cost: 10n, over: 0n },
   ];
-  const late = [{ settle: { reason: 'client-disconnected' }, due: 5n, over: 4n, charge: { writeoff: 0n } }];
+  const late = [
+    { settle: { reason: 'client-disconnected' }, hold: { over: 0n }, due: 5n, over: 4n, charge: { writeoff: 0n } },
+    { settle: { reason: 'failed' }, hold: { over: 20n }, due: 0n, over: 25n, charge: { writeoff: 0n } },
+    { settle: { reason: 'completed' }, hold: { over: 20n }, due: -5n, over: 0n, charge: { writeoff: 0n } },
+  ];
   const applied = { rows: { settled, late, tombstones: [] }, outcomes: { settles: [], reserves: [] } };
   recordBatch(metrics, applied as unknown as Applied, 1);
   const lines = (await registry.metrics()).split('\n').filter((line) => /^tollgate_billing_over_.* [1-9]/.test(line));
@@ -54,5 +58,6 @@ test('usage beyond a hold counts by the end of its request, that of a late settl
     'tollgate_billing_over_holds_total 2',
     'tollgate_billing_over_pico_usd_total{reason="client-disconnected"} 4',
     'tollgate_billing_over_pico_usd_total{reason="completed"} 3',
+    'tollgate_billing_over_pico_usd_total{reason="failed"} 5',
   ]);
 });

@@ -133,18 +133,19 @@ export function recordBatch(metrics: BillingMetrics, { rows, outcomes }: Applied
     metrics.costPicoUsd.inc(Number(cost));
     recordOver(metrics, reason, over);
   }
-  for (const { settle, due, over, charge } of rows.late) {
+  for (const { settle, hold, due, over, charge } of rows.late) {
     metrics.lateSettlements.inc();
     if (due < 0n) metrics.givenBackPicoUsd.inc(Number(-due));
     else metrics.costPicoUsd.inc(Number(due - charge.writeoff));
     metrics.writtenOffPicoUsd.inc(Number(charge.writeoff));
-    recordOver(metrics, settle.reason, over);
+    recordOver(metrics, settle.reason, over, hold.over);
   }
   if (rows.tombstones.length > 0) metrics.tombstones.inc(rows.tombstones.length);
 }
 
-function recordOver(metrics: BillingMetrics, reason: SettleReason, over: bigint): void {
-  if (over === 0n) return;
-  metrics.overHolds.inc();
-  metrics.overPicoUsd.inc({ reason }, Number(over));
+/** `counted` is what the settlement of the reaper had beyond the hold. */
+function recordOver(metrics: BillingMetrics, reason: SettleReason, over: bigint, counted = 0n): void {
+  if (over <= counted) return;
+  if (counted === 0n) metrics.overHolds.inc();
+  metrics.overPicoUsd.inc({ reason }, Number(over - counted));
 }

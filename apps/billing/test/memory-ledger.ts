@@ -49,12 +49,13 @@ export class MemoryLedger {
     for (const project of rows.projects) this.projects.set(project.projectId, project);
     for (const budget of rows.budgets) this.budgets.set(budget.budgetId, budget);
     for (const limit of rows.limits) this.limits.set(limit.targetId, limit);
-    for (const { holdId, cost, reason, charge, usage } of rows.settled) {
+    for (const { holdId, cost, over, reason, charge, usage } of rows.settled) {
       const hold = this.holds.get(holdId);
       if (!hold) throw new Error(`hold ${holdId} was not there`);
       this.holds.delete(holdId);
       this.settlements.set(holdId, cost);
-      if (reason === 'lease-expired') this.reaped.set(holdId, { ...hold, billed: cost, usedTokens: sumTokens(usage), charged: charge });
+      if (reason === 'lease-expired')
+        this.reaped.set(holdId, { ...hold, billed: cost, over, usedTokens: sumTokens(usage), charged: charge });
     }
     for (const { settle, hold, due, charge } of rows.late) {
       if (!this.reaped.delete(settle.holdId)) throw new Error(`hold ${settle.holdId} was not reaped`);

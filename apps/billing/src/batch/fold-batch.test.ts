@@ -249,6 +249,37 @@ test('another account settles no hold that the reaper has ended', () => {
   });
 });
 
+test('what late settlements of a batch give back is left in budgets for those that charge', () => {
+  const traffic = new RandomTraffic(1, []);
+  const [tenant] = makeTenants(traffic) as [Tenant];
+  const ledger = new MemoryLedger(TIMES);
+  ledger.addTenant(tenant, 1_000n);
+  const [{ projectId, keyId }] = tenant.projects as [Tenant['projects'][number]];
+  const { accountId } = tenant;
+  const [budget] = makeBudgets(traffic, [tenant]) as [ModelBudget];
+  const none = { spent: 0n, held: 0n, thresholds: [], passed: 0, ...windowAt(budget.period, budget.timeZone, 0, budget.startDay) };
+  const state: BudgetState = { ...budget, ...none, limit: 110n };
+  ledger.budgets.set(state.budgetId, state);
+  const [dearer, cheaper] = [traffic.uuid(), traffic.uuid()];
+  const ids = { accountId, projectId, keyId, requestId: 'r', model: 'm', price: PRICE };
+  const reserves = [
+    { ...ids, holdId: dearer, amountPicoUsd: '60' },
+    { ...ids, holdId: cheaper, amountPicoUsd: '50' },
+  ];
+  ledger.apply({ settles: [], reserves }, 0);
+  ledger.meter(cheaper, makeUsage(50), 0);
+  const reapedAt = TIMES.leaseMs + TIMES.reaperGraceMs + 1;
+  const reap = (holdId: string): Settle => ({ holdId, accountId, reason: 'lease-expired' });
+  ledger.apply({ settles: [reap(dearer), reap(cheaper)], reserves: [] }, reapedAt);
+  Object.assign(ledger.budgets.get(state.budgetId) ?? {}, { limit: 60n });
+  const settle = (holdId: string, tokens: number): Settle => ({ holdId, accountId, reason: 'completed', usage: makeUsage(tokens) });
+  const { outcomes } = ledger.apply({ settles: [settle(dearer, 60), settle(cheaper, 0)], reserves: [] }, reapedAt + 1);
+  expect(outcomes.settles).toEqual([
+    { status: 'settled', holdId: dearer, costPicoUsd: '60' },
+    { status: 'settled', holdId: cheaper, costPicoUsd: '0' },
+  ]);
+});
+
 /** A budget of one value counts nothing else. */
 function valuesUsed(model: SerialModel, budget: ModelBudget, now: number) {
   const used = model.usedByValue(budget, now);

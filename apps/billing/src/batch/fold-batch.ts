@@ -51,9 +51,11 @@ function decideSettles(draft: BatchDraft, settles: readonly Settle[], times: Hol
   const byReaper = settles.map(({ reason }) => reason === 'lease-expired');
   const byServices = settles.map((settle, position) => (byReaper[position] ? undefined : endHold(draft, settle, times)));
   const outcomes = settles.map((settle, position) => byServices[position] ?? endHold(draft, settle, times));
-  // All holds are returned before any is charged (see `returnHold`). Late settlements get what is left.
+  // All holds are returned before any is charged (see `returnHold`). Late settlements get what is left, of budgets after those that give back.
   for (const outcome of outcomes) if (typeof outcome === 'object' && 'parts' in outcome) chargeHold(draft, outcome);
-  for (const outcome of outcomes) if (typeof outcome === 'object' && 'reaped' in outcome) recordLate(draft, outcome);
+  for (const givesBack of [true, false])
+    for (const outcome of outcomes)
+      if (typeof outcome === 'object' && 'reaped' in outcome && outcome.due < 0n === givesBack) recordLate(draft, outcome);
   return outcomes.map((outcome, position) => {
     const { holdId } = settles[position] as Settle;
     const status = typeof outcome === 'string' ? outcome : 'settled';

@@ -46,6 +46,8 @@ export interface ReapedHold {
   amount: bigint;
   /** Amount billed by the reaper. */
   billed: bigint;
+  /** Cost of the reading beyond the hold. */
+  over: bigint;
   /** Tokens counted by the reaper. */
   usedTokens: number;
   /** Parts of the amount that came from plan and from top-up. */

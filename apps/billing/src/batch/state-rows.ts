@@ -117,7 +117,7 @@ function reading(row: HoldRow): Hold['meter'] {
 
 export const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS cost,
         s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped, s.account_id, s.project_id, s.key_id,
-        (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, s.held::text, s.plan_cost::text, s.live_grant_id,
+        (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, s.held::text, s.over::text, s.plan_cost::text, s.live_grant_id,
         s.topup_cost::text, s.prompt_tokens::int8 + s.output_tokens AS used_tokens, s.input_price::text, s.cached_input_price::text, s.output_price::text,
         s.request_price::text, s.image_price::text, s.images, s.cache_write_price::text, s.cache_write_1h_price::text, s.price_rules, s.attribution, ${selectRoot('s.key_id')} AS root_key_id`;
 
@@ -131,6 +131,7 @@ export interface SettlementRow extends RarePriceRow {
   root_key_id: string | null;
   created_at: number | null;
   held: string;
+  over: string;
   cost: string;
   /** True when the reaper ended the hold and no late settlement followed. */
   reaped: boolean;
@@ -153,6 +154,7 @@ export function toReapedHold(row: SettlementRow): ReapedHold {
     createdAt: row.created_at ?? 0,
     amount: BigInt(row.held),
     billed: BigInt(row.cost),
+    over: BigInt(row.over),
     usedTokens: row.used_tokens,
     charged: { planCost: BigInt(row.plan_cost), liveGrantId: row.live_grant_id, topupCost: BigInt(row.topup_cost) },
     price: toPrice(row),

@@ -149,9 +149,16 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     [
       'the third pass: late settlements get what is left',
       "if (typeof outcome === 'object' && 'parts' in outcome) chargeHold(draft, outcome);",
-      "if (typeof outcome === 'object' && 'reaped' in outcome) recordLate(draft, outcome);\n  for (const outcome of outcomes) if (typeof outcome === 'object' && 'parts' in outcome) chargeHold(draft, outcome);\n  for (const outcome of [] as typeof outcomes)",
-      LATER,
-      'in one batch settlements within their hold are charged before late ones',
+      "if (typeof outcome === 'object' && 'reaped' in outcome) recordLate(draft, outcome);\n  for (const outcome of outcomes) if (typeof outcome === 'object' && 'parts' in outcome) chargeHold(draft, outcome);\n  outcomes.length = 0;",
+      FOLD,
+      'the fold equals the serial model',
+    ],
+    [
+      'late settlements that give back come before those that charge',
+      'for (const givesBack of [true, false])',
+      'for (const givesBack of [false, true])',
+      FOLD,
+      'what late settlements of a batch give back is left in budgets for those that charge',
     ],
     [
       'the reaper comes last',
@@ -162,10 +169,10 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'late, and given back before anything is charged',
-      ', ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };\n}\n\nfunction recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, due, returned }: PendingLateSettlement): void {\n  const parts = returned ?? chargeLate(account.funds, due, leftForLate(draft, reaped));',
-      ' };\n}\n\nfunction recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, due }: PendingLateSettlement): void {\n  const parts = due < 0n ? giveBack(account.funds, reaped.charged, -due) : chargeLate(account.funds, due, leftForLate(draft, reaped));',
-      LATER,
-      'returned money pays for late settlements of the same batch',
+      ', ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };\n}\n\nfunction recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, step, due, returned }: PendingLateSettlement): void {\n  const parts = returned ?? chargeLate(account.funds, due, leftForLate(draft, reaped));',
+      ' };\n}\n\nfunction recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, step, due }: PendingLateSettlement): void {\n  const parts = due < 0n ? giveBack(account.funds, reaped.charged, -due) : chargeLate(account.funds, due, leftForLate(draft, reaped));',
+      FOLD,
+      'the fold equals the serial model',
     ],
   ],
   // ---- reaper ----
