@@ -1,6 +1,6 @@
 import type { RouteFailure, RouteStatus } from './route-status.js';
 
-/** `up`: called. `probing`: the next request, or one under way, tries it. `down`: not called, by its circuit or its health check, or for want of a token. */
+/** `up`: called. `probing`: the next request, or one under way, tries it. `down`: not called: its circuit is open, its health check fails, or there is no credential. */
 export type RouteState = 'up' | 'probing' | 'down';
 
 type StateFields = Pick<RouteStatus, 'circuit' | 'cooldownMs' | 'isHealthy' | 'auth'>;

@@ -96,7 +96,7 @@ export class ProxyMetrics {
     this.scrape(Gauge, 'tollgate_upstream_connections_max', 'Sockets that this replica may have', ['upstream'], () =>
       read().upstreams.map(({ upstream, connectionsMax }) => [{ upstream }, connectionsMax]),
     );
-    this.scrape(Gauge, 'tollgate_upstream_credential', '1, or 0 while calls fail for want of a token', ['upstream'], () =>
+    this.scrape(Gauge, 'tollgate_upstream_credential', '1, or 0 while there is no credential to call it with', ['upstream'], () =>
       read().upstreams.flatMap(({ upstream, hasToken }): Series[] => (hasToken === undefined ? [] : [[{ upstream }, hasToken ? 1 : 0]])),
     );
   }

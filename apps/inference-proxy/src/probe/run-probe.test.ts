@@ -198,7 +198,7 @@ describe('an upstream that answers and does not serve', () => {
     test('a token endpoint that refuses: nothing is asked, and the evidence has what it says', async () => {
       const endpoint = await startEndpoint(issuing({ error: 'invalid_client', error_description: `AADSTS7000215: ${KEY} is wrong.` }, 401));
       expect((await reach({ baseUrl, auth: auth(endpoint.url) })).checks).toEqual({
-        reachable: 'unclear: not asked, for want of a credential',
+        reachable: 'unclear: not asked, because there is no credential',
         key: `no: azure-client-secret of new: ${endpoint.host} refuses (401 invalid_client): AADSTS7000215: … is wrong.`,
         model: NOT_REACHED,
         plain: NOT_REACHED,

@@ -10,7 +10,7 @@ export function judgeReach({ failure, totalMs }: ProbeResult, place: Place): Fin
   const { host, hostname, protocol } = new URL(place.baseUrl);
   if (failure === undefined) return yes(`${host} answers, ${inMs(totalMs)} for a reply`);
   const { kind, status, errorCode = '', connectionFault, text } = failure;
-  if (kind === 'credential') return unclear('not asked, for want of a credential');
+  if (kind === 'credential') return unclear('not asked, because there is no credential');
   if (status !== undefined) return yes(`${host} answers, with ${status}`);
   if (errorCode === 'ADDRESS_REFUSED') return no(place.allowPrivateNetwork ? `${hostname} may never be called` : refusedAddress(hostname));
   if (errorCode === 'ENOTFOUND' || errorCode === 'EAI_AGAIN') return no(`no name server knows ${hostname}: check baseUrl`);
