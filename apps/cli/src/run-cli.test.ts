@@ -84,6 +84,11 @@ describe('the request of each command', () => {
     ],
     ['project list', 'billing.v1.project.list', {}],
     ['usage rebuild', 'billing.v1.usage.rebuild', {}],
+    [
+      'ledger losses --from 2027-01-01 --to 2027-02-01',
+      'billing.v1.ledger.losses',
+      { from: '2027-01-01T00:00:00.000Z', to: '2027-02-01T00:00:00.000Z' },
+    ],
     ['month close 2027-01', 'billing.v1.month.close', { month: '2027-01' }],
     ['month detach 2027-01', 'billing.v1.month.detach', { month: '2027-01' }],
     ['month attach 2027-01', 'billing.v1.month.attach', { month: '2027-01' }],
@@ -559,6 +564,19 @@ Save the key now: it is not shown again.
     costPicoUsd: '1500000',
     forfeitedPicoUsd: '0',
   };
+
+  test('losses, with their sum, and how many rows are not shown', async () => {
+    const sums = { usagePicoUsd: '4000000000', chargedPicoUsd: '2500000000', overPicoUsd: '1000000001', writtenOffPicoUsd: '499999999' };
+    const rows = [{ day: '2027-01-31', model: 'sim-fast', upstream: null, reason: 'completed', requests: 2, ...sums }];
+    const reply = { from: AT, to: AT, rows, rowCount: 7, total: { requests: 12, ...sums } };
+    expect((await run(words('ledger losses --from 2027-01-01'), reply)).out).toBe(
+      `DAY         MODEL     UPSTREAM  ENDING     REQUESTS  USAGE   CHARGED  BEYOND HOLD      WRITTEN OFF
+2027-01-31  sim-fast  -         completed         2  $0.004  $0.0025  $0.001000000001  $0.000499999999
+
+12 requests used $0.004 and paid $0.0025: $0.001000000001 beyond holds, $0.000499999999 written off; shown are the largest 1 of 7 rows
+`,
+    );
+  });
 
   test('usage by groups, with the cursor of the next page', async () => {
     const rows = ['sim-fast', 'sim-large'].map((model) => ({ start: AT, model, ...usage }));

@@ -70,6 +70,7 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.usage.rerate': ['cli'],
   'billing.v1.ledger.check': ['cli', 'panel'],
   'billing.v1.ledger.check.list': ['cli', 'panel'],
+  'billing.v1.ledger.losses': ['cli'],
   'billing.v1.month.close': ['cli'],
   'billing.v1.month.detach': ['cli'],
   'billing.v1.month.attach': ['cli'],

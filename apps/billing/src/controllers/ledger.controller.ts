@@ -1,5 +1,12 @@
 import { Controller, Inject } from '@nestjs/common';
-import { LedgerCheckListRequest, LedgerCheckRequest, ledgerCheck, ledgerCheckList } from '#contracts/billing/ledger.js';
+import {
+  LedgerCheckListRequest,
+  LedgerCheckRequest,
+  LedgerLossesRequest,
+  ledgerCheck,
+  ledgerCheckList,
+  ledgerLosses,
+} from '#contracts/billing/ledger.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { auditedAct } from '#database/audit-journal.js';
 import { JournalReads, OPERATOR } from '#database/journal-reads.js';
@@ -9,6 +16,7 @@ import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { Auditor } from '../ledger/auditor.js';
 import { listReports } from '../ledger/ledger-reports.js';
+import { listLosses } from '../ledger/list-losses.js';
 import { LOGGER, PRISMA } from './injected.js';
 
 @Controller()
@@ -41,5 +49,10 @@ export class LedgerController {
   @Serves(ledgerCheckList)
   async list(request: LedgerCheckListRequest) {
     return this.reads.read(OPERATOR, [ledgerCheckList.subject, request], (prisma) => listReports(prisma, request));
+  }
+
+  @Serves(ledgerLosses)
+  async losses(request: LedgerLossesRequest) {
+    return this.reads.read(OPERATOR, [ledgerLosses.subject, request], (prisma) => listLosses(prisma, request));
   }
 }

@@ -69,12 +69,18 @@ interface Question {
   ending: string | undefined;
 }
 
-function parseQuestion(request: UsageQueryRequest): Question {
+/** Parses a range of at most 366 days. @throws {ServiceError} `invalid_request` for `from` or `to`. */
+export function checkedRange(request: Pick<UsageQueryRequest, 'from' | 'to'>): { from: Date; to?: Date } {
   const { from, to } = timeRange(request.from, request.to);
   if (!from) throw new ServiceError('invalid_request', 'from is missing', 'from');
   if ((to ?? new Date()).getTime() - from.getTime() > DAYS_MAX * DAY_MS) {
     throw new ServiceError('invalid_request', `A query covers at most ${DAYS_MAX} days.`, 'from');
   }
+  return { from, ...(to && { to }) };
+}
+
+function parseQuestion(request: UsageQueryRequest): Question {
+  const { from, to } = checkedRange(request);
   const groupBy = request.groupBy ?? [];
   if (groupBy.includes('tag') && !TAG_NAME.test(request.tag ?? '')) {
     throw new ServiceError('invalid_request', 'tag is the name of the tag to group by.', 'tag');
@@ -149,7 +155,8 @@ function selectColumns({ step, groupBy, tag }: Question): Column[] {
   return [...(step ? [time] : []), ...USAGE_GROUPS.filter((group) => groupBy.includes(group)).map(column)];
 }
 
-function tooMuch(error: unknown): never {
+/** Throws `invalid_request` for a statement that exceeded its time limit, and other errors as they are. */
+export function tooMuch(error: unknown): never {
   if (!isCancelled(error)) throw error;
   throw new ServiceError('invalid_request', 'The query takes too long: use a shorter time range.', 'from', { cause: error });
 }

@@ -1,8 +1,9 @@
 import { type AuditCheckReply, catalogAuditCheck, panelAuditCheck } from '#contracts/audit.js';
-import { type LedgerCheckReply, ledgerCheck } from '#contracts/billing/ledger.js';
-import type { CliCommand } from '../command.js';
+import { type LedgerCheckReply, type LedgerLossesReply, ledgerCheck, ledgerLosses } from '#contracts/billing/ledger.js';
+import { type CliCommand, command } from '../command.js';
 import { flag } from '../parameters.js';
-import { renderTable } from '../render.js';
+import { renderDollars, renderTable } from '../render.js';
+import { defaultFrom, TIME_RANGE } from '../time-range.js';
 
 const CHECK_MS = 600_000;
 /** A full check reads every row of the journals. */
@@ -30,7 +31,35 @@ export const ledgerCommands: readonly CliCommand[] = [
       return { text, failed };
     },
   },
+  command({
+    name: 'ledger losses',
+    summary: 'Show usage that no customer paid: beyond holds and written off, by day, model, upstream and end of the request',
+    parameters: TIME_RANGE,
+    examples: ['ledger losses', 'ledger losses --from 2027-01-01 --to 2027-02-01 --json'],
+    endpoint: ledgerLosses,
+    request: ({ from, to }) => ({ from: from ?? defaultFrom(to), to }),
+    render: renderLosses,
+    timeoutMs: 30_000,
+  }),
 ];
+
+function renderLosses({ rows, rowCount, total }: LedgerLossesReply): string {
+  const table = renderTable(rows, 'no losses', {
+    DAY: ({ day }) => day,
+    MODEL: ({ model }) => model,
+    UPSTREAM: ({ upstream }) => upstream,
+    ENDING: ({ reason }) => reason,
+    REQUESTS: ({ requests }) => requests,
+    USAGE: ({ usagePicoUsd }) => renderDollars(usagePicoUsd),
+    CHARGED: ({ chargedPicoUsd }) => renderDollars(chargedPicoUsd),
+    'BEYOND HOLD': ({ overPicoUsd }) => renderDollars(overPicoUsd),
+    'WRITTEN OFF': ({ writtenOffPicoUsd }) => renderDollars(writtenOffPicoUsd),
+  });
+  if (rowCount === 0) return table;
+  const lost = `${renderDollars(total.overPicoUsd)} beyond holds, ${renderDollars(total.writtenOffPicoUsd)} written off`;
+  const shown = rowCount > rows.length ? `; shown are the largest ${rows.length} of ${rowCount} rows` : '';
+  return `${table}\n\n${total.requests} requests used ${renderDollars(total.usagePicoUsd)} and paid ${renderDollars(total.chargedPicoUsd)}: ${lost}${shown}`;
+}
 
 type JournalCheck = AuditCheckReply | { notChecked: string };
 

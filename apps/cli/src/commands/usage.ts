@@ -1,11 +1,9 @@
 import { ALL_SETTLE_REASONS } from '#contracts/billing/holds.js';
 import { USAGE_GROUPS, USAGE_STEPS, type UsageRow, usageQuery, usageRebuild } from '#contracts/billing/usage.js';
 import { command } from '../command.js';
-import { accountId, cursor, instant, keyId, oneOf, optional, projectId, someOf, text, wholeNumber } from '../parameters.js';
+import { accountId, cursor, keyId, oneOf, optional, projectId, someOf, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
-
-/** Days of a query without `--from`. */
-const DAYS_DEFAULT = 30;
+import { defaultFrom, TIME_RANGE } from '../time-range.js';
 
 export const usageCommands = [
   command({
@@ -13,8 +11,7 @@ export const usageCommands = [
     summary: 'Show requests, tokens and costs of an account or of all, by time, project, key, model and more',
     parameters: {
       account: optional(accountId, 'only this account; default: all together'),
-      from: optional(instant, `start time, inclusive; default: midnight UTC, ${DAYS_DEFAULT} days before the end`),
-      to: optional(instant, 'end time, exclusive; default: now'),
+      ...TIME_RANGE,
       step: optional(oneOf(USAGE_STEPS, 'step'), 'one row for each hour or day in UTC'),
       by: optional(someOf(USAGE_GROUPS, 'what'), `one row for each value of these, separated by commas: ${USAGE_GROUPS.join(', ')}`),
       tag: optional(text(64, 'name'), 'name of the tag, with --by tag'),
@@ -58,12 +55,6 @@ export const usageCommands = [
     timeoutMs: 600_000,
   }),
 ];
-
-/** Midnight, so that the query of the next page is the same one. */
-function defaultFrom(to: string | undefined): string {
-  const end = to === undefined ? new Date() : new Date(to);
-  return new Date(Date.UTC(end.getUTCFullYear(), end.getUTCMonth(), end.getUTCDate() - DAYS_DEFAULT)).toISOString();
-}
 
 type Columns = Record<string, (row: UsageRow) => string | number | null>;
 

@@ -1,6 +1,8 @@
 import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import type { Account } from './accounts.js';
+import { Instant } from './fields.js';
+import type { SettleReason } from './holds.js';
 
 /** Row counts of the snapshot. */
 export interface LedgerCounts {
@@ -77,3 +79,51 @@ export const ledgerCheckList = new Endpoint<LedgerCheckListRequest, LedgerCheckL
   LedgerCheckListRequest,
   { about: 'Last reports of the ledger check, and frozen accounts' },
 );
+
+export class LedgerLossesRequest {
+  /** Start, included. */
+  @Instant() from!: string;
+  /** End, excluded; at most 366 days after `from`. Default: now. */
+  @IsOptional() @Instant() to?: string;
+}
+
+/** Sums of requests that did not pay all of their usage. What they paid and the losses add up to the usage. */
+export interface LossSums {
+  requests: number;
+  /** Usage at the price of the hold. */
+  usagePicoUsd: string;
+  chargedPicoUsd: string;
+  /** Usage beyond the holds. */
+  overPicoUsd: string;
+  /** Part of late settlements that the account, or a budget, did not have. */
+  writtenOffPicoUsd: string;
+}
+
+/**
+ * Losses of one day in UTC. A late settlement counts on its own day: it takes back what the reaper's settlement lost and adds what the whole
+ * request did. So past days never change, and sums can be negative.
+ */
+export interface LossRow extends LossSums {
+  day: string;
+  model: string;
+  /** Null: the settlement did not name one. */
+  upstream: string | null;
+  /** End of the requests. */
+  reason: SettleReason;
+}
+
+export interface LedgerLossesReply {
+  from: string;
+  to: string;
+  /** The largest loss first; at most 1,000. */
+  rows: LossRow[];
+  /** Rows that there are. */
+  rowCount: number;
+  /** The sum of all rows. */
+  total: LossSums;
+}
+
+/** Reads the journal: seconds for each ten million settlements. */
+export const ledgerLosses = new Endpoint<LedgerLossesRequest, LedgerLossesReply>('billing.v1.ledger.losses', LedgerLossesRequest, {
+  about: 'Usage that no customer paid: beyond holds and written off, by day, model, upstream and end of the request',
+});
