@@ -1,4 +1,5 @@
 import { UsageCounter } from '../anthropic-messages/usage.js';
+import { UsageCounter as GeminiUsageCounter } from '../gemini/usage.js';
 import { ChatStreamParser } from '../openai-chat/stream.js';
 import { ResponsesStreamParser } from '../openai-responses/stream.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
@@ -49,4 +50,23 @@ test('Messages say the tier in the usage, and a later event without one keeps it
   expect(counter.usage?.tier).toBe('priority');
   counter.read({ output_tokens: 1, service_tier: 'standard' });
   expect(counter.usage?.tier).toBeUndefined();
+});
+
+test.each([
+  [{ serviceTier: 'flex' }, 'flex'],
+  [{ serviceTier: 'SERVICE_TIER_PRIORITY' }, 'priority'],
+  [{ serviceTier: 'standard' }, undefined],
+  [{ serviceTier: 'SERVICE_TIER_UNSPECIFIED' }, undefined],
+  [{ trafficType: 'ON_DEMAND' }, undefined],
+  [{ trafficType: 'ON_DEMAND_FLEX' }, 'flex'],
+  [{ trafficType: 'PROVISIONED_THROUGHPUT' }, 'provisioned_throughput'],
+  [{ trafficType: 'TRAFFIC_TYPE_UNSPECIFIED' }, undefined],
+  [{ trafficType: 'ON_DEMAND', serviceTier: 'priority' }, 'priority'],
+  [{ serviceTier: 7 }, undefined],
+])('the usage of Gemini says the tier: %j', (said, tier) => {
+  const counter = new GeminiUsageCounter(CALL);
+  counter.read({ promptTokenCount: 3, candidatesTokenCount: 1, ...said });
+  expect(counter.usage?.tier).toBe(tier);
+  counter.read({ candidatesTokenCount: 2 });
+  expect(counter.usage?.tier).toBe(tier);
 });
