@@ -40,6 +40,7 @@ export const KINDS = {
   prompt: 'number',
   completion: 'number',
   nousage: 'flag',
+  tier: 'text',
   usage: ['finish', 'every', 'total', 'zero', 'apart'],
   cache: 'flag',
   // missing abilities

@@ -31,6 +31,8 @@ export interface ReplyPlan {
   calls: PlannedCall[];
   finish: string;
   usage: ReplyUsage;
+  /** Tier that the reply says it was served in. Absent: it says none. */
+  tier?: string;
 }
 
 const DEFAULT_TOKENS = 32;
@@ -60,6 +62,7 @@ export function planReply(request: ChatRequest, model: SimModel, directives: Dir
     isRefusal: directives.refusal !== undefined,
     finish: directives.finish ?? reply.finish,
     usage: planUsage(reply, prompt, directives),
+    ...(directives.tier !== undefined && { tier: directives.tier }),
   };
 }
 

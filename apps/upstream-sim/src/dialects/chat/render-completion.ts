@@ -29,12 +29,14 @@ export function renderCompletion(plan: ReplyPlan, directives: Directives): strin
     model: plan.model,
     choices: [{ index: 0, message, logprobs: null, finish_reason: plan.finish }],
     ...(directives.nousage ? {} : { usage: shapeUsage(plan.usage, directives) }),
+    service_tier: plan.tier,
   });
 }
 
 /** The events of a streamed reply, without the closing `[DONE]`. */
 export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUsage: boolean): Generator<ReplyEvent> {
-  const head = `{"id":"${plan.id}","object":"chat.completion.chunk","created":${CREATED},"model":${JSON.stringify(plan.model)},"choices":[`;
+  const tier = plan.tier === undefined ? '' : `"service_tier":${JSON.stringify(plan.tier)},`;
+  const head = `{"id":"${plan.id}","object":"chat.completion.chunk","created":${CREATED},"model":${JSON.stringify(plan.model)},${tier}"choices":[`;
   const padding = directives.pad ? `,"obfuscation":"${'x'.repeat(directives.pad)}"` : '';
   let written = 0;
   const event = (delta: string, tokens: number): ReplyEvent => {

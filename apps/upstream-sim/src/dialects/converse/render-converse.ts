@@ -89,7 +89,8 @@ function findReason({ finish }: ReplyPlan): string {
 }
 
 function usageField(plan: ReplyPlan, { nousage }: Directives): Json {
-  if (nousage) return {};
+  const served = plan.tier !== undefined && { serviceTier: { type: plan.tier } };
+  if (nousage) return { ...served };
   const {
     input_tokens: input,
     output_tokens: output,
@@ -109,5 +110,6 @@ function usageField(plan: ReplyPlan, { nousage }: Directives): Json {
       cacheWriteInputTokens: written,
       ...(details.length > 0 && { cacheDetails: details }),
     },
+    ...served,
   };
 }

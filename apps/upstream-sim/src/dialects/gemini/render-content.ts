@@ -77,5 +77,6 @@ function usageMetadata(plan: ReplyPlan, directives: Directives): Json {
     candidatesTokenCount: usage.completion_tokens - thoughts,
     ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
     totalTokenCount: usage.total_tokens,
+    serviceTier: plan.tier,
   };
 }

@@ -96,7 +96,7 @@ function renderStopReason({ finish }: ReplyPlan): string {
 }
 
 /** The same counts as in chat, except that `input_tokens` leaves out the tokens of the cache. */
-export function renderUsage({ usage }: ReplyPlan): Json {
+export function renderUsage({ usage, tier }: ReplyPlan): Json {
   const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
   const { cache_creation: creation } = usage;
   const written = creation ? creation.ephemeral_5m_input_tokens + creation.ephemeral_1h_input_tokens : 0;
@@ -108,5 +108,6 @@ export function renderUsage({ usage }: ReplyPlan): Json {
     ...(creation && { cache_creation: creation }),
     output_tokens: usage.completion_tokens,
     ...(reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
+    service_tier: tier,
   };
 }

@@ -176,6 +176,7 @@ function responseObject(plan: ReplyPlan, directives: Directives, output: Json[])
     tools: [],
     top_p: null,
     store: false,
+    service_tier: plan.tier,
     usage: directives.nousage
       ? null
       : {
