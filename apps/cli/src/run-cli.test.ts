@@ -350,36 +350,6 @@ describe('the request of each command', () => {
     ['request show req_1', 'billing.v1.request.show', { requestId: 'req_1' }],
     ['models list', 'catalog.v1.model.list', {}],
     ['catalog revisions --limit 5 --cursor c', 'catalog.v1.revision.list', { limit: 5, cursor: 'c' }],
-    [
-      'price schedule --model m --input 0.15 --cached 0 --output 1.5 --at 2027-01-01',
-      'catalog.v1.price.schedule',
-      {
-        model: 'm',
-        price: { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '1.5' },
-        effectiveAt: '2027-01-01T00:00:00.000Z',
-      },
-    ],
-    [
-      'price schedule --model m --input 0.15 --cached 0 --output 1.5 --request 0.01 --image 0.002 --at 2027-01-01',
-      'catalog.v1.price.schedule',
-      {
-        model: 'm',
-        price: { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '1.5', requestUsd: '0.01', imageUsd: '0.002' },
-        effectiveAt: '2027-01-01T00:00:00.000Z',
-      },
-    ],
-    [
-      'price schedule --model m --input 3 --cached 0.3 --cache-write 3.75 --cache-write-hour 6 --output 15 --at 2027-01-01',
-      'catalog.v1.price.schedule',
-      {
-        model: 'm',
-        price: {
-          ...{ inputUsdPerMTok: '3', cachedInputUsdPerMTok: '0.3', outputUsdPerMTok: '15' },
-          ...{ cacheWriteUsdPerMTok: '3.75', cacheWrite1hUsdPerMTok: '6' },
-        },
-        effectiveAt: '2027-01-01T00:00:00.000Z',
-      },
-    ],
     ['price list', 'catalog.v1.price.list', {}],
     [`price cancel ${ID}`, 'catalog.v1.price.cancel', { scheduledPriceId: ID }],
   ])('%s', async (line, subject, payload) => {

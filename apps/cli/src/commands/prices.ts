@@ -1,5 +1,7 @@
 import type { ModelPrices } from '#contracts/catalog.js';
 import {
+  type ListPrices,
+  type PriceScheduleRequest,
   type PriceShowReply,
   type PriceShowRequest,
   priceCancel,
@@ -8,10 +10,16 @@ import {
   priceShow,
   type ScheduledPrice,
 } from '#contracts/scheduled-prices.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { renderListPrices } from '#money/list-prices.js';
+import { parsePrice } from '#money/price-plan.js';
 import { command } from '../command.js';
-import { account, argument, instant, optional, perMillion, required, scheduledPriceId, text, unitPrice } from '../parameters.js';
+import { account, argument, instant, oneOf, optional, perMillion, required, scheduledPriceId, text, unitPrice } from '../parameters.js';
 import { readAccountPlan } from '../read-account-plan.js';
 import { renderFields, renderOtherPrices, renderPerMillion, renderPrices, renderTable } from '../render.js';
+import { UsageError } from '../usage-error.js';
+
+const RULES = ['keep', 'drop'] as const;
 
 export const priceCommands = [
   command({
@@ -26,9 +34,16 @@ export const priceCommands = [
       output: required(perMillion, 'price of output tokens'),
       request: optional(unitPrice, 'price of a request in USD; default none'),
       image: optional(unitPrice, 'price of an image in USD; default none'),
+      rules: optional(
+        oneOf(RULES, 'rules'),
+        'keep or drop the steps, tiers and image classes that the model has at that time; required if it has some',
+      ),
       at: required(instant, 'time at which the price takes effect'),
     },
-    examples: ['price schedule --model qwen3-8b --input 0.12 --cached 0.012 --output 0.48 --at 2027-01-01'],
+    examples: [
+      'price schedule --model qwen3-8b --input 0.12 --cached 0.012 --output 0.48 --at 2027-01-01',
+      'price schedule --model claude-sonnet --input 3 --cached 0.3 --output 15 --rules keep --at 2027-01-01',
+    ],
     endpoint: priceSchedule,
     request: ({ model, input, cached, cacheWrite, cacheWriteHour, output, request, image, at }) => ({
       model,
@@ -42,6 +57,10 @@ export const priceCommands = [
         imageUsd: image,
       },
       effectiveAt: at,
+    }),
+    prepare: async (request, { rules }, messaging) => ({
+      ...request,
+      price: { ...request.price, ...(await readRules(request, rules, messaging)) },
     }),
     render: renderPrice,
   }),
@@ -86,6 +105,25 @@ export const priceCommands = [
     render: renderPrice,
   }),
 ];
+
+/** Returns the rules that the price of the model has at its time, which a command line cannot express: all of them or none, as was asked. */
+async function readRules(
+  { model, effectiveAt }: PriceScheduleRequest,
+  rules: (typeof RULES)[number] | undefined,
+  messaging: Messaging,
+): Promise<Pick<ListPrices, 'steps' | 'tiers' | 'imageSteps'>> {
+  if (rules === 'drop') return {};
+  const { prices } = await messaging.request(priceShow, { at: effectiveAt });
+  const present = prices.find((price) => price.model === model);
+  const { steps, tiers, imageSteps } = present ? renderListPrices(parsePrice(present.list)) : {};
+  const kept = { ...(steps && { steps }), ...(tiers && { tiers }), ...(imageSteps && { imageSteps }) };
+  if (rules === undefined && Object.keys(kept).length > 0) {
+    throw new UsageError(
+      `the price of ${model} has steps, tiers or image classes: give --rules keep to leave them as they are, or --rules drop; \`catalog apply\` changes them`,
+    );
+  }
+  return kept;
+}
 
 function renderPrice({ scheduledPriceId, model, price, effectiveAt, cancelledAt }: ScheduledPrice): string {
   return renderFields({
