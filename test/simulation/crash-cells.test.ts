@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { Event, Step } from './crash-matrix.js';
-import { computeBill, REPORTED } from './request-story.js';
-import { CACHE_WRITES, HIDDEN_TOKENS, type Script } from './simulated-upstream.js';
+import { computeBill } from './request-story.js';
+import { HIDDEN_TOKENS, type Script } from './simulated-upstream.js';
 import { runRequest } from './world.js';
 
 /** Each seed has an upstream with another speed, and so other progress at the fault. */
 const SEEDS = [1, 2, 3, 4];
+const PROMPT = { promptTokens: 9, cachedTokens: 1, cacheWriteTokens: 3, cacheWrite1hTokens: 2, tier: 'flex' };
 
 const EVENT_OF = {
   gateway: 'gateway dies',
@@ -159,18 +160,19 @@ test('a plain reply that takes almost ten minutes arrives, over a hundred leases
     stream: false,
     hides: false,
     totalMs,
+    prompt: PROMPT,
   };
   const { story, cost } = await runRequest(1, script);
-  const bill = computeBill(story, { ...REPORTED, ...CACHE_WRITES, promptTokens: 9, outputTokens: 6 });
+  const bill = computeBill(story, { ...PROMPT, outputTokens: 6 });
   expect([story.outcome, cost, story.settledBy]).toEqual(['completed', bill, ['gateway']]);
 });
 
 async function findEnding(seed: number, stream: boolean, step: Step, event: Event): Promise<string> {
-  const script: Script = { connectMs: 1, firstByteMs: 60 * seed, paceMs: 80 * seed, chunks: 6, ending: 'good', stream, hides: false };
+  const pace = { connectMs: 1, firstByteMs: 60 * seed, paceMs: 80 * seed };
+  const script: Script = { ...pace, chunks: 6, ending: 'good', stream, hides: false, prompt: PROMPT };
   const { story, cost } = await runRequest(seed, script, { step, event });
-  const usage = { ...REPORTED, promptTokens: 9 };
-  const whole = computeBill(story, { ...usage, ...CACHE_WRITES, outputTokens: 6 + (script.hides ? HIDDEN_TOKENS : 0) });
-  const prompt = computeBill(story, { ...usage, promptTokens: story.promptTokensEstimate });
+  const whole = computeBill(story, { ...PROMPT, outputTokens: 6 + (script.hides ? HIDDEN_TOKENS : 0) });
+  const prompt = computeBill(story, { promptTokens: story.promptTokensEstimate, cachedTokens: 0, outputTokens: 0 });
   const parts = new Map<bigint | undefined, string>([
     [prompt, 'the prompt'],
     [whole, 'the whole'],

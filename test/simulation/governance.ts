@@ -1,12 +1,14 @@
 import { digestApiKey } from '#contracts/api-key.js';
 import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
+import type { Price, PriceStep, PromptPrices, TokenPrices } from '#money/price.js';
 import { TEST_CALLER, testKey } from '#testing/fake-services.js';
 import type { ModelBudget, SerialModel } from '../../apps/billing/test/serial-model.js';
 import type { Model } from '../../apps/gateway/src/clients/catalog.js';
-import { MODEL } from './nodes.js';
+import { atPrice, MODEL } from './nodes.js';
 import type { Random } from './random.js';
 import type { RequestStory } from './request-story.js';
+import { PRICED_TIERS, STEPS_ABOVE } from './simulated-upstream.js';
 
 /** Budgets of all targets. Those of a day begin anew at the midnight within the run (`EPOCH_MS`). */
 const OF_ALL = { accountId: TEST_CALLER.accountId, projectId: null, keyId: null, timeZone: 'UTC', startDay: 1 } as const;
@@ -124,22 +126,36 @@ export class Governance {
   }
 
   private nextPrice(): Model {
-    const { pinnedPrice } = MODEL;
-    const [inputPicoUsd, outputPicoUsd] = [
-      BigInt(Math.floor(this.random.between(50_000, 300_000))),
-      BigInt(Math.floor(this.random.between(200_000, 900_000))),
-    ];
-    const next = {
-      ...MODEL,
-      price: { ...MODEL.price, inputPicoUsd, outputPicoUsd },
-      pinnedPrice: {
-        ...pinnedPrice,
-        version: pinnedPrice.version + this.prices.length,
-        inputPicoUsd: `${inputPicoUsd}`,
-        outputPicoUsd: `${outputPicoUsd}`,
-      },
-    } as Model;
+    const next = atPrice(MODEL.pinnedPrice.version + this.prices.length, this.makePrice());
     this.prices.push(next);
     return next;
+  }
+
+  private makePrice(): Price {
+    const tiers = PRICED_TIERS.filter(() => this.random.chance(0.5)).map((tier) => ({ tier, ...this.makeTokenPrices() }));
+    return { ...this.makeTokenPrices(), ...(tiers.length > 0 && { tiers }), requestPicoUsd: this.amount(0, 900_000) };
+  }
+
+  private makeTokenPrices(): TokenPrices {
+    const steps = STEPS_ABOVE.filter(() => this.random.chance(0.5)).map((above) => this.makeStep(above));
+    return { ...this.makePromptPrices(), outputPicoUsd: this.amount(200_000, 900_000), ...(steps.length > 0 && { steps }) };
+  }
+
+  private makeStep(above: number): PriceStep {
+    const reprices = this.random.chance(0.5) ? 'whole' : 'excess';
+    const hasOutput = reprices === 'whole' && this.random.chance(0.5);
+    return { above, reprices, ...this.makePromptPrices(), ...(hasOutput && { outputPicoUsd: this.amount(200_000, 900_000) }) };
+  }
+
+  private makePromptPrices(): PromptPrices {
+    return {
+      ...{ inputPicoUsd: this.amount(50_000, 300_000), cachedInputPicoUsd: this.amount(5_000, 50_000) },
+      ...(this.random.chance(0.7) && { cacheWritePicoUsd: this.amount(50_000, 300_000) }),
+      ...(this.random.chance(0.7) && { cacheWrite1hPicoUsd: this.amount(50_000, 300_000) }),
+    };
+  }
+
+  private amount(least: number, most: number): bigint {
+    return BigInt(Math.floor(this.random.between(least, most)));
   }
 }

@@ -4,6 +4,8 @@ import { keyResolve, type ResolvedKey } from '#contracts/billing/keys.js';
 import { generate, type Ticket } from '#contracts/inference.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
+import type { Price } from '#money/price.js';
+import { renderPriceText } from '#money/price-plan.js';
 import type { Logger } from '#observability/logger.js';
 import { TEST_MODEL } from '#testing/fake-services.js';
 import type { Settle } from '../../apps/billing/src/batch/batch.js';
@@ -30,18 +32,23 @@ const LANES = 2;
 const REAPER_MS = 1_000;
 const LATE_SETTLEMENT_MS = 1_000;
 
-export const MODEL: Model = {
-  ...TEST_MODEL,
-  pinnedPrice: { ...TEST_MODEL.price, cacheWritePicoUsd: '187500', cacheWrite1hPicoUsd: '300000', requestPicoUsd: '700000' },
-  price: {
-    inputPicoUsd: BigInt(TEST_MODEL.price.inputPicoUsd),
-    cachedInputPicoUsd: BigInt(TEST_MODEL.price.cachedInputPicoUsd),
-    cacheWritePicoUsd: 187_500n,
-    cacheWrite1hPicoUsd: 300_000n,
-    outputPicoUsd: BigInt(TEST_MODEL.price.outputPicoUsd),
-    requestPicoUsd: 700_000n,
-  },
-} as Model;
+/** A list price with a step of each kind, tiers, prices of writes and one of the request. */
+const LIST_PRICE: Price = {
+  ...{ inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n, requestPicoUsd: 700_000n },
+  ...{ cacheWritePicoUsd: 187_500n, cacheWrite1hPicoUsd: 300_000n },
+  steps: [
+    { above: 6, reprices: 'excess', inputPicoUsd: 250_000n, cachedInputPicoUsd: 25_000n, cacheWritePicoUsd: 280_000n },
+    { above: 15, reprices: 'whole', inputPicoUsd: 100_000n, cachedInputPicoUsd: 10_000n, outputPicoUsd: 500_000n },
+  ],
+  tiers: [{ tier: 'flex', inputPicoUsd: 75_000n, cachedInputPicoUsd: 7_500n, outputPicoUsd: 300_000n }],
+};
+
+export const MODEL = atPrice(TEST_MODEL.price.version, LIST_PRICE);
+
+/** Returns the model of the simulation at a version of its price. */
+export function atPrice(version: number, price: Price): Model {
+  return { ...TEST_MODEL, price, pinnedPrice: { version, ...renderPriceText(price) } };
+}
 
 export type Settler = 'gateway' | 'proxy' | 'reaper';
 

@@ -1,15 +1,15 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
 import { GatewayError } from '#inference/errors.js';
-import type { Usage } from '#inference/usage.js';
-import type { Price } from '#money/price.js';
-import { reportedUsage } from '#testing/token-usage.js';
+import { NO_USAGE, type Usage } from '#inference/usage.js';
+import type { BillableUsage, Price } from '#money/price.js';
+import { costByToken, cutPrompt, dearestPart } from '#testing/cost-by-token.js';
 import type { InferenceRecord } from '../../apps/gateway/src/pipeline/run-inference.js';
 import type { PlannedFault } from './crash-matrix.js';
 import { type GatewayNode, MODEL, type ProxyNode, type Settler } from './nodes.js';
-import { HIDDEN_TOKENS, PROMPT_TOKENS, type Script } from './simulated-upstream.js';
+import { countOutput, HIDDEN_TOKENS, type Script } from './simulated-upstream.js';
 
-/** Reported usage of 0 tokens, as a base. */
-export const REPORTED: Usage = reportedUsage(0, 0);
+/** Output cap of every request. */
+export const OUTPUT_TOKENS_MAX = 20;
 
 /** One request, with the observations of its client and of the simulation. */
 export class RequestStory {
@@ -29,7 +29,7 @@ export class RequestStory {
   heldAt = 0;
   amount = 0n;
   price: Price = MODEL.price;
-  /** Tokens of its settlement in time, which no late one has replaced. */
+  /** Tokens of its settlement in time, which no late one has replaced, without those of the prompt beyond its hold. */
   usedTokens = 0;
   promptTokensEstimate = 0;
   /** Tokens that the upstream sent: no bill may exceed them. */
@@ -51,6 +51,15 @@ export class RequestStory {
     return { user: `user-${this.index % 2}`, 'tag:team': `team-${this.index % 3}` };
   }
 
+  get text(): string {
+    return `This is request ${this.index}.`;
+  }
+
+  /** The most tokens of its prompt that its hold is for: one a byte. */
+  get promptTokensHeld(): number {
+    return Buffer.byteLength(this.text);
+  }
+
   get requestId(): string {
     return `request-${this.index}`;
   }
@@ -66,7 +75,7 @@ interface Circumstances {
 
 /** Violations in the end of a request. `cost` is its charge; undefined if it was never settled. */
 export function judge(story: RequestStory, cost: bigint | undefined, { fundsAreScarce, keyEnded }: Circumstances): string[] {
-  const { holdId, record, outcome, clientGone, sawContent } = story;
+  const { holdId, script, record, outcome, clientGone, sawContent } = story;
   const gatewayLived = story.gateway?.process.isAlive === true;
   const faults: string[] = [];
   const code = readCode(story);
@@ -80,14 +89,15 @@ export function judge(story: RequestStory, cost: bigint | undefined, { fundsAreS
   } else {
     if (cost > story.amount) faults.push(`cost ${cost}, held ${story.amount}`);
     if (cost > mostOwed(story, keyEnded)) faults.push(`cost ${cost}, but the upstream had given ${story.producedTokens} tokens`);
-    const owed = computeCost(record.usage, story);
+    const isCounted = script.ending === 'good' || script.ending === 'more than asked for';
+    const owed = isCounted ? costAsReported(story) : computeBill(story, record.usage ?? NO_USAGE);
     // A late settlement writes off missing money. No request costs more than its reported usage.
     const isWrong = cost > owed || (cost < owed && !fundsAreScarce);
     if (outcome === 'completed' && gatewayLived && isWrong) faults.push(`cost ${cost}, owed ${owed}`);
     const gotNothing = (outcome === 'error' || outcome === 'refused') && gatewayLived && !sawContent && !clientGone.signal.aborted;
     if (gotNothing && cost !== 0n && !keyEnded) faults.push(`cost ${cost}, but its client was given an error and nothing else`);
   }
-  return faults.map((fault) => `${story.requestId} (${outcome ?? 'cut off'}, ${story.script.ending}): ${fault}`);
+  return faults.map((fault) => `${story.requestId} (${outcome ?? 'cut off'}, ${script.ending}): ${fault}`);
 }
 
 /** Code of the error that the client got; undefined without one. */
@@ -96,26 +106,26 @@ export function readCode({ error }: RequestStory): string | undefined {
 }
 
 /** Cost of the usage, within the hold. */
-export function computeBill(story: RequestStory, usage: Usage): bigint {
-  return computeCost(usage, story);
+export function computeBill({ amount, price }: RequestStory, usage: BillableUsage): bigint {
+  const cost = costByToken(usage, price);
+  return cost < amount ? cost : amount;
 }
 
-/** Cost of the upstream's output, at the larger of report and estimate. */
+/** The most that may be billed: the output by the larger of report and estimate, the prompt as counted or estimated, in full or cut. */
 function mostOwed(story: RequestStory, keyEnded: boolean): bigint {
-  const { script, producedTokens, upstreamReported, clientGone } = story;
+  const { script, price, producedTokens, upstreamReported, clientGone, promptTokensEstimate } = story;
   // A client that disconnects while the upstream reads the prompt pays for the prompt.
   if (producedTokens === 0 && !clientGone.signal.aborted && !keyEnded) return 0n;
-  const shown = script.ending === 'more than asked for' && upstreamReported ? 1_000_000 : producedTokens;
-  const outputTokens = shown + (script.hides ? HIDDEN_TOKENS : 0);
-  return computeCost({ ...REPORTED, promptTokens: PROMPT_TOKENS + 100, outputTokens }, story);
+  const outputTokens = upstreamReported ? countOutput(script, producedTokens) : producedTokens + (script.hides ? HIDDEN_TOKENS : 0);
+  const { tier } = script.prompt;
+  const estimated = { promptTokens: promptTokensEstimate, cachedTokens: 0, ...(tier !== undefined && { tier }) };
+  const [one, other] = [script.prompt, estimated].map((prompt) => dearestPart({ ...prompt, outputTokens }, price)) as [bigint, bigint];
+  return one > other ? one : other;
 }
 
-function computeCost(usage: Usage | undefined, { amount, price }: RequestStory): bigint {
-  if (usage === undefined || usage.promptTokens + usage.outputTokens === 0) return 0n;
-  const { inputPicoUsd, cacheWritePicoUsd = 0n, cacheWrite1hPicoUsd = 0n, outputPicoUsd, requestPicoUsd = 0n } = price;
-  const { promptTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0, outputTokens } = usage;
-  const written = BigInt(cacheWriteTokens) * cacheWritePicoUsd + BigInt(cacheWrite1hTokens) * cacheWrite1hPicoUsd;
-  const plain = BigInt(promptTokens - cacheWriteTokens - cacheWrite1hTokens) * inputPicoUsd;
-  const cost = requestPicoUsd + plain + written + BigInt(outputTokens) * outputPicoUsd;
-  return cost < amount ? cost : amount;
+/** Cost of a reply that its upstream has counted: of as much of the prompt as the hold covers, and of the output within its cap. */
+function costAsReported({ script, amount, price, promptTokensHeld }: RequestStory): bigint {
+  const usage = { ...script.prompt, outputTokens: Math.min(countOutput(script, script.chunks), OUTPUT_TOKENS_MAX) };
+  const costs = Array.from({ length: usage.promptTokens + 1 }, (_, tokens) => costByToken(cutPrompt(usage, tokens), price));
+  return costs.findLast((cost) => usage.promptTokens <= promptTokensHeld || cost <= amount) ?? 0n;
 }

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import type { PromptUsage } from '#inference/usage.js';
 import type { Random } from './random.js';
 
 /** Behaviour of the upstream for one request. */
@@ -13,14 +14,21 @@ export interface Script {
   stream: boolean;
   /** Bills `HIDDEN_TOKENS` that it does not show; the catalog has `hiddenReasoning`. */
   hides: boolean;
+  /** Its count of the prompt, and the tier that it names. */
+  prompt: PromptUsage;
   /** Time limit of a plain reply in the catalog. Default: 20 s. */
   totalMs?: number;
 }
 
-export const PROMPT_TOKENS = 9;
 export const HIDDEN_TOKENS = 7;
-/** Tokens of the prompt that it writes to its cache, if it counts: for 5 minutes and for an hour. */
-export const CACHE_WRITES = { cacheWriteTokens: 3, cacheWrite1hTokens: 2 };
+/** Sizes of a prompt from which a price may have a step. */
+export const STEPS_ABOVE = [6, 12, 15];
+/** More tokens than the text of a request has bytes, so that no hold covers all of them. */
+const UNCOVERED_TOKENS = 30;
+const PROMPT_SIZES = [...STEPS_ABOVE.flatMap((above) => [above - 1, above, above + 1]), UNCOVERED_TOKENS];
+/** Tiers that a price may name, and one that none does. */
+export const PRICED_TIERS = ['flex', 'priority'];
+const TIERS = [undefined, undefined, ...PRICED_TIERS, 'scale'];
 
 export function chooseScript(random: Random): Script {
   const endings = ['no usage', 'more than asked for', 'broken', 'silent', 'status 500', 'refused connection'] as const;
@@ -32,7 +40,25 @@ export function chooseScript(random: Random): Script {
     ending: random.chance(0.7) ? 'good' : (random.pick(endings) ?? 'good'),
     stream: random.chance(0.7),
     hides: random.chance(0.3),
+    prompt: choosePrompt(random),
   };
+}
+
+function choosePrompt(random: Random): PromptUsage {
+  const promptTokens = random.pick(PROMPT_SIZES) ?? 0;
+  const some = (most: number): number => Math.floor(random.between(0, most + 1));
+  const cachedTokens = some(4);
+  const cacheWriteTokens = some(promptTokens - cachedTokens);
+  const tier = random.pick(TIERS);
+  return {
+    ...{ promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens: some(promptTokens - cachedTokens - cacheWriteTokens) },
+    ...(tier !== undefined && { tier }),
+  };
+}
+
+/** Returns the output tokens that the upstream bills for a reply of `shown` tokens. */
+export function countOutput({ ending, hides }: Script, shown: number): number {
+  return (ending === 'more than asked for' ? 1_000_000 : shown) + (hides ? HIDDEN_TOKENS : 0);
 }
 
 export interface UpstreamObserver {
@@ -113,7 +139,7 @@ class Call {
     }
     this.sent++;
     this.observer.produced(this.index, this.sent);
-    this.data(`data: {"choices":[{"index":0,"delta":{"content":"word"},"finish_reason":null}]}\n\n`);
+    this.data(`data: {"choices":[{"index":0,"delta":{"content":"word"},"finish_reason":null}]${this.tier()}}\n\n`);
     if (this.sent === chunks && ending === 'silent') return;
     this.later(paceMs, () => this.nextChunk());
   }
@@ -124,7 +150,7 @@ class Call {
       this.fail(connectionReset());
       return;
     }
-    const usage = ending === 'no usage' ? '' : `data: {"choices":[],"usage":${this.usage()}}\n\n`;
+    const usage = ending === 'no usage' ? '' : `data: {"choices":[],"usage":${this.usage()}${this.tier()}}\n\n`;
     this.finish(`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n${usage}data: [DONE]\n\n`);
   }
 
@@ -139,16 +165,24 @@ class Call {
     this.observer.produced(this.index, chunks);
     const message = `{"role":"assistant","content":"${'word'.repeat(chunks)}"}`;
     const usage = ending === 'no usage' ? '' : `,"usage":${this.usage()}`;
-    this.finish(`{"choices":[{"index":0,"message":${message},"finish_reason":"stop"}]${usage}}`);
+    this.finish(`{"choices":[{"index":0,"message":${message},"finish_reason":"stop"}]${usage}${this.tier()}}`);
   }
 
   private usage(): string {
-    const shown = this.script.ending === 'more than asked for' ? 1_000_000 : this.sent;
-    const output = shown + (this.script.hides ? HIDDEN_TOKENS : 0);
-    const { cacheWriteTokens, cacheWrite1hTokens } = CACHE_WRITES;
-    const cache_creation = { ephemeral_5m_input_tokens: cacheWriteTokens, ephemeral_1h_input_tokens: cacheWrite1hTokens };
-    const total = PROMPT_TOKENS + output;
-    return JSON.stringify({ prompt_tokens: PROMPT_TOKENS, completion_tokens: output, total_tokens: total, cache_creation });
+    const { promptTokens, cachedTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0 } = this.script.prompt;
+    const output = countOutput(this.script, this.sent);
+    const total = promptTokens + output;
+    return JSON.stringify({
+      ...{ prompt_tokens: promptTokens, completion_tokens: output, total_tokens: total },
+      prompt_tokens_details: { cached_tokens: cachedTokens },
+      cache_creation: { ephemeral_5m_input_tokens: cacheWriteTokens, ephemeral_1h_input_tokens: cacheWrite1hTokens },
+    });
+  }
+
+  /** The field of the tier, in every chunk. */
+  private tier(): string {
+    const { tier } = this.script.prompt;
+    return tier === undefined ? '' : `,"service_tier":"${tier}"`;
   }
 
   private data(text: string): void {

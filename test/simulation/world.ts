@@ -15,7 +15,7 @@ import { Governance } from './governance.js';
 import { Network, type NetworkFaults } from './network.js';
 import { BillingNode, GatewayNode, MODEL, ProxyNode, type Settler } from './nodes.js';
 import { Random } from './random.js';
-import { judge, RequestStory, readCode } from './request-story.js';
+import { judge, OUTPUT_TOKENS_MAX, RequestStory, readCode } from './request-story.js';
 import { SimulatedDatabase } from './simulated-database.js';
 import { chooseScript, type Script } from './simulated-upstream.js';
 import { VirtualTime } from './virtual-time.js';
@@ -30,6 +30,7 @@ const REPLICAS = 2;
 /** Share of requests with a planned fault, which also affects others. */
 const FAULTY_SHARE = 0.15;
 const OUTAGE_MS = [200, 4_000] as const;
+const CELLS: readonly PlannedFault[] = STEPS.flatMap((step) => EVENTS.map((event) => ({ step, event })));
 
 interface WorldReport {
   /** Violations. */
@@ -44,9 +45,10 @@ export function runWorld(seed: number, requests: number, matrix: CrashMatrix): P
     const scripts = Array.from({ length: requests }, () => chooseScript(random));
     const world = new World({ random, scripts, matrix, network: { loss: 0.002, duplicates: 0.01 }, isScarce: random.chance(0.3) });
     if (random.chance(0.5)) world.changeKeysAndPrices(ARRIVALS_MS);
+    // The seeds deal the cells of the matrix out in turn, so that a few seeds reach all of them.
+    let cell = seed * Math.round(requests * FAULTY_SHARE);
     for (const story of world.stories) {
-      if (!random.chance(FAULTY_SHARE)) continue;
-      planFault(story, { step: random.pick(STEPS) as Step, event: random.pick(EVENTS) as Event });
+      if (random.chance(FAULTY_SHARE)) planFault(story, CELLS[cell++ % CELLS.length] as PlannedFault);
     }
     world.start(ARRIVALS_MS);
     await time.run(ARRIVALS_MS + 20_000);
@@ -226,11 +228,11 @@ class World {
       const caller = await gateway.keys.resolve(apiKey);
       const request = {
         model: MODEL.id,
-        turns: [{ role: 'user', parts: [{ type: 'text', text: `This is request ${story.index}.` }] }],
+        turns: [{ role: 'user', parts: [{ type: 'text', text: story.text }] }],
         tools: [],
         output: { kind: 'text' },
         stream: story.script.stream,
-        maxOutputTokens: 20,
+        maxOutputTokens: OUTPUT_TOKENS_MAX,
         hints: {},
       } satisfies InferenceRequest;
       const { requestId, attribution } = story;
@@ -393,8 +395,11 @@ class World {
       settleAnswered: (holdId: string) => this.at(this.byHold.get(holdId), 'settle acknowledgement lost'),
       settled: ({ holdId, usage }: Settle, by: Settler) => {
         const story = this.byHold.get(holdId);
-        if (story?.settledBy.length === 0 && by !== 'reaper') story.usedTokens = (usage?.promptTokens ?? 0) + (usage?.outputTokens ?? 0);
-        story?.settledBy.push(by);
+        if (story === undefined) return;
+        const { promptTokens = 0, outputTokens = 0 } = usage ?? {};
+        if (story.settledBy.length === 0 && by !== 'reaper')
+          story.usedTokens = Math.min(promptTokens, story.promptTokensHeld) + outputTokens;
+        story.settledBy.push(by);
       },
     };
     const node: BillingNode = new BillingNode(
