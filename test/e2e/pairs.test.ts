@@ -75,7 +75,7 @@ function findResult(one: Case, mode: Mode): Exclude<Asked, { error: unknown }> {
 }
 
 describe.each(cases.map((one) => ({ one, title: `${one.client} at ${one.dialect}: ${one.scenario.name}` })))('$title', ({ one }) => {
-  test.each(MODES)('%s: reply, usage and bill match the scenario [one-billing]', (mode) => {
+  test.each(MODES)('%s: reply, usage and bill match the scenario [one-billing, dialect-pairs]', (mode) => {
     const { outcome, bill } = findResult(one, mode);
     const { status, seen } = outcome;
     expect({ status, seen, bill }).toEqual(buildExpectation(one, mode));

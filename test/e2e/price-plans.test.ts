@@ -112,7 +112,7 @@ test('the price that is shown and estimated is the one that is held and billed',
   expect(await tollgate('account', 'list')).toMatch(/gold/);
 });
 
-test('a request that began before the plan changed is billed at the old price, after all services that bill were killed', async () => {
+test('a request that began before the plan changed is billed at the old price, after all services that bill were killed [price-pinned]', async () => {
   const running = await send('Count [[sim tokens=60 rate=20]]');
   const before = new Date().toISOString();
   await applyPlans('[{ id: gold, discountPercent: 50 }]');

@@ -47,7 +47,7 @@ async function ask(id: string): Promise<Billed> {
   return (await response.json()) as Billed;
 }
 
-test('a simulator that overstates the usage of a model by three percent is named', async () => {
+test('a simulator that overstates the usage of a model by three percent is named [vendor-usage-compared]', async () => {
   const day = new Date().toISOString().slice(0, 10);
   const usages = [await ask('reconcile-fast'), await ask('reconcile-vision')].map(({ usage }) => usage);
   const invoice = (factors: [fast: number, vision: number]) => {

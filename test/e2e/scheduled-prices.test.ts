@@ -53,7 +53,7 @@ function expectCost({ price, settlement }: BilledRequest, expected: PinnedPrice)
   ]);
 }
 
-test('a scheduled price is that of requests held after its time, not of those before, which may end later', async () => {
+test('a scheduled price is that of requests held after its time, not of those before, which may end later [price-scheduled]', async () => {
   const effectiveAt = new Date(Date.now() + AHEAD_MS).toISOString();
   const price = { inputUsdPerMTok: '0.30', cachedInputUsdPerMTok: '0.03', outputUsdPerMTok: '1.20' };
   await administrator.request(priceSchedule, { model: 'sim-fast', price, effectiveAt });
@@ -74,7 +74,7 @@ test('a scheduled price is that of requests held after its time, not of those be
   expect([across.reservedAt < effectiveAt, (across.settlement?.settledAt ?? '') > effectiveAt]).toEqual([true, true]);
 });
 
-test('a scheduled price is in force at its time while the catalog is down, and not for a request of before, after billing was killed', async () => {
+test('a scheduled price is in force at its time while the catalog is down, and not for a request of before, after billing was killed [price-scheduled, price-pinned]', async () => {
   const effectiveAt = new Date(Date.now() + AHEAD_MS).toISOString();
   const price = { inputUsdPerMTok: '0.30', cachedInputUsdPerMTok: '0.03', outputUsdPerMTok: '1.20', requestUsd: '0.001' };
   await administrator.request(priceSchedule, { model: 'sim-fast', price, effectiveAt });

@@ -6,7 +6,7 @@ const SEEDS = longOr(20, 1_000);
 const REQUESTS = 200;
 const HITS_MIN = longOr(1, 100);
 
-test('under any death at any time, every hold ends once, and no request pays for more than was received', async () => {
+test('under any death at any time, every hold ends once, and no request pays for more than was received [price-under-faults]', async () => {
   const matrix = new CrashMatrix();
   const totals: Record<string, number> = {};
   for (let seed = 1; seed <= SEEDS; seed++) {

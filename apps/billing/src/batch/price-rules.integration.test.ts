@@ -82,7 +82,7 @@ test.each<[string, PinnedPrice, TokenUsage, number | undefined, number]>([
   ['a tier with steps of its own', TIERS, { ...makeUsage(16, 2), tier: 'priority' }, 15, 16 * 5 + 2 * 9],
   ['a tier without prices: the usual ones', TIERS, { ...makeUsage(6, 2), tier: 'scale' }, 5, 12 + 2 * 2],
   ['image classes', IMAGES, makeUsage(1), undefined, 1 + 2 * 3 + 10],
-])('the price of the reserve decides, in this process and after a restart: %s', async (_, price, usage, step, cost) => {
+])('the price of the reserve decides, in this process and after a restart: %s [price-pinned]', async (_, price, usage, step, cost) => {
   const [here, there] = [await open(price), await open(price)];
   await settle(here, usage);
   await settle(there, usage, ledger.newLanes({ times: TIMES }));

@@ -115,7 +115,7 @@ function rate(made: Request, other: Price): { cost: bigint; imagesUnknown: boole
 
 const PLAN = { id: 'partner', discountPercent: '12.5', models: [] };
 
-test('a month at other prices is the sum of its requests, from the journal and from the rollups', async () => {
+test('a month at other prices is the sum of its requests, from the journal and from the rollups [price-plan-month]', async () => {
   const histories = fc.sample(history, { seed: 2026, numRuns: longOr(3, 40) });
   for (const [
     run,

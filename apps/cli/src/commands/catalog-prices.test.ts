@@ -45,7 +45,7 @@ async function run(list: string, ...options: string[]) {
   return { ...(await collectRun(['catalog', 'prices', file, ...options], answering(answer))), asked };
 }
 
-test('shows what differs, what is uncertain, and the prices to paste', async () => {
+test('shows what differs, what is uncertain, and the prices to paste [price-list-compared]', async () => {
   expect(await run(LIST)).toEqual({
     code: 1,
     err: '',

@@ -56,7 +56,7 @@ test('the steps, tiers and image classes that the model has then are kept or dro
 });
 
 test.each(['steps', 'tiers', 'imageSteps'] as const)(
-  'a price with %s is not replaced without a word about them',
+  'a price with %s is not replaced without a word about them [price-rules-named]',
   async (rule) => {
     expect(await schedule({ ...PLAIN, [rule]: RULED[rule] }, OPTIONS)).toMatchObject({
       ...{ code: 2, sent: undefined },

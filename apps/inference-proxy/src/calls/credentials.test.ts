@@ -69,7 +69,7 @@ const SAVED: StreamEvent[] = [text('saved'), usage({ outputTokens: 2 }), STOP];
 
 const withoutStart = (events: StreamEvent[]): StreamEvent[] => events.filter(({ type }) => type !== 'upstream-start');
 
-test('200 calls at once need one token, and none fails', async () => {
+test('200 calls at once need one token, and none fails [credential-shared]', async () => {
   endpoint.behaviour = (request, response) =>
     void setTimeout(() => issuing({ access_token: 'token-1', expires_in: 3_600 })(request, response), 20);
   const { job, dependencies } = start();
@@ -82,7 +82,7 @@ test('200 calls at once need one token, and none fails', async () => {
   ]);
 });
 
-test('200 calls whose token the upstream rejects need one other, and none fails', async () => {
+test('200 calls whose token the upstream rejects need one other, and none fails [credential-shared]', async () => {
   endpoint.behaviour = (request, response) =>
     issuing({ access_token: `token-${endpoint.requests.length}`, expires_in: 3_600 })(request, response);
   const { stream, job, dependencies } = start();
@@ -137,7 +137,7 @@ describe.each<[what: string, behaviour: TokenBehaviour, line: string]>([
   ['that closes', (request) => void request.socket.destroy(), 'cannot be reached (UND_ERR_SOCKET)'],
   ['that never answers', () => {}, 'has not answered within 200 ms'],
 ])('an endpoint %s', (_what, behaviour, line) => {
-  test('is one clear line; another route serves, the circuit stays closed and nothing is counted or told', async () => {
+  test('is one clear line; another route serves, the circuit stays closed and nothing is counted or told [credential-lost]', async () => {
     endpoint.behaviour = behaviour;
     const { stream, job, dependencies, table } = start({}, 200);
     const replies = [await collect(stream)];
@@ -156,7 +156,7 @@ describe.each<[what: string, behaviour: TokenBehaviour, line: string]>([
   });
 });
 
-test('without another route the client is told to retry, but not why', async () => {
+test('without another route the client is told to retry, but not why [credential-lost]', async () => {
   endpoint.behaviour = issuing(EXPIRED, 401);
   let onRecovery = (): void => {};
   const recovered = new Promise<void>((resolve) => {

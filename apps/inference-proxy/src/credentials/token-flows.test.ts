@@ -69,17 +69,17 @@ async function refusal(auth: UpstreamAuth, over: Partial<Upstream> = {}): Promis
 
 const SECRET = { env: 'UPSTREAM_KEY_FLOW' };
 
-test('a header of any name has the key, after a word if there is one', async () => {
+test('a header of any name has the key, after a word if there is one [credential-forms]', async () => {
   expect(await authorize({ kind: 'header', name: 'Api-Key', secret: SECRET })).toEqual({ 'api-key': 'p@ss+word for us' });
   const auth = { kind: 'header', name: 'authorization', scheme: 'Token', secret: SECRET } as const;
   expect(await authorize(auth)).toEqual({ authorization: 'Token p@ss+word for us' });
 });
 
-test('the token of a file goes as a bearer token', async () => {
+test('the token of a file goes as a bearer token [credential-forms]', async () => {
   expect(await authorize({ kind: 'file', file: put('token', 'projected\n') })).toEqual({ authorization: 'Bearer projected' });
 });
 
-describe('OAuth client credentials', () => {
+describe('OAuth client credentials [credential-forms]', () => {
   const auth = () => ({ kind: 'oauth', tokenUrl: endpoint.url, clientId: 'us & them', clientSecret: SECRET }) as const;
 
   test('the client names itself in the header, encoded as RFC 6749, section 2.3.1, says', async () => {
@@ -121,7 +121,7 @@ describe('OAuth client credentials', () => {
   });
 });
 
-describe('Google', () => {
+describe('Google [credential-forms]', () => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
   const account = () => ({
     type: 'service_account',
@@ -232,7 +232,7 @@ describe('Google', () => {
   });
 });
 
-describe('Entra', () => {
+describe('Entra [credential-forms]', () => {
   const application = () => ({ tenantId: 'contoso.example', clientId: 'app-1', tokenUrl: endpoint.url });
   const SCOPE = 'scope=https%3A%2F%2Fcognitiveservices.azure.com%2F.default';
   const START = `grant_type=client_credentials&client_id=app-1&${SCOPE}`;
@@ -291,7 +291,7 @@ describe('Entra', () => {
   });
 });
 
-describe('AWS', () => {
+describe('AWS [credential-forms]', () => {
   const AT = { region: 'us-west-2' };
   const SIGNED = (id: string) => ({
     'x-amz-date': expect.stringMatching(/^\d{8}T\d{6}Z$/),
@@ -375,7 +375,7 @@ aws_session_token = session==
   });
 });
 
-describe('a command', () => {
+describe('a command [credential-forms]', () => {
   const auth = { kind: 'command', command: 'UPSTREAM_COMMAND_FLOW' } as const;
   const runs = (script: string): void => {
     const path = join(folder, `${prefix}login`);
