@@ -1,12 +1,7 @@
-import { type BillableUsage, type Price, parseUsdPerMillionTokens } from '#money/price.js';
+import type { BillableUsage } from '#money/price.js';
 import type { Random } from '../simulation/random.js';
 import { type Ask, CLIENT_FORMATS, type Fields, type FormatName, readData } from './client-format.js';
-
-/** Prices of config/catalog.yaml. */
-export const PRICES: Record<string, Price> = {
-  'sim-fast': makePrice('0.15', '0.015', '0.60'),
-  'sim-reason': makePrice('0.55', '0.14', '2.19'),
-};
+import { STEPS_ABOVE, TIERS } from './price-changes.js';
 
 /** Outcome of a request for its client. */
 type Outcome =
@@ -41,6 +36,8 @@ export interface Story {
 }
 
 const PATIENCE_MS = 25_000;
+/** Sizes of prompts that the upstream reports: next to the steps of a price. */
+const PROMPT_SIZES = STEPS_ABOVE.flatMap((above) => [above - 1, above, above + 1]);
 const USERS = 8;
 const TEAMS = 3;
 
@@ -56,10 +53,12 @@ export function anyRequest(random: Random, name: string, key: Story['key'], gate
     cut: ` cut=${whole(0, tokens - 1)}`,
     error: ` error=${whole(0, tokens - 1)}`,
   };
+  const served =
+    (random.chance(0.5) ? ` prompt=${random.pick(PROMPT_SIZES)}` : '') + (random.chance(0.5) ? ` tier=${random.pick(TIERS)}` : '');
   const isTool = kind === 'tool';
   const said = isTool
     ? 'call weigh {"kilograms": 12345678901234567890}'
-    : `[[sim tokens=${tokens} ${pace}${directives[kind ?? ''] ?? ''}]]`;
+    : `[[sim tokens=${tokens} ${pace}${directives[kind ?? ''] ?? ''}${served}]]`;
   return story(name, key, gatewayUrl, {
     format: random.pick(Object.keys(CLIENT_FORMATS) as FormatName[]) ?? 'chat',
     ask: {
@@ -160,12 +159,4 @@ async function readStream(story: Story, response: Response): Promise<void> {
     if (whole >= 0) pending = pending.slice(whole + 2);
   }
   if (isComplete && usage && story.outcome.kind !== 'failed') story.outcome = { kind: 'completed', usage };
-}
-
-function makePrice(input: string, cached: string, output: string): Price {
-  return {
-    inputPicoUsd: parseUsdPerMillionTokens(input),
-    cachedInputPicoUsd: parseUsdPerMillionTokens(cached),
-    outputPicoUsd: parseUsdPerMillionTokens(output),
-  };
 }

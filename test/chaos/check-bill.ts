@@ -1,5 +1,7 @@
 import type pg from 'pg';
-import { type BillableUsage, computeCost, type Price } from '#money/price.js';
+import type { BillableUsage, Price } from '#money/price.js';
+import { type PriceText, parsePrice } from '#money/price-plan.js';
+import { costByToken, dearestPart } from '#testing/cost-by-token.js';
 import type { Story } from './chaos-client.js';
 
 /** Recorded bill of a request, in pico-USD. */
@@ -15,6 +17,9 @@ export interface Bill {
   reading: bigint | undefined;
   model: string;
   price: Price;
+  /** Tier that the upstream named, if the price has tiers, and the bound of the last step that the prompt reached. */
+  tier: string | undefined;
+  step: number | undefined;
   /** Time at which the hold was opened, in milliseconds. */
   reservedAt: number;
   user: string | null;
@@ -24,11 +29,17 @@ export interface Bill {
 /** Bills of an account. */
 export async function readBills(database: pg.Client, accountId: string): Promise<Bill[]> {
   const { rows } = await database.query<Record<string, string | null>>(
-    `SELECT s.key_id, coalesce(l.reason, s.reason) AS reason, s.held::text, coalesce(l.output_tokens, s.output_tokens) AS output_tokens,
-        coalesce(l.prompt_tokens, s.prompt_tokens) AS prompt_tokens, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS paid,
-        l.billed::text AS reading, s.model, s.input_price::text, s.cached_input_price::text, s.output_price::text,
-        s.cache_write_price::text, s.cache_write_1h_price::text, extract(epoch FROM s.reserved_at)::float8 * 1000 AS reserved_at, s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team
-       FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id WHERE s.account_id = $1`,
+    `SELECT s.key_id, e.reason, s.held::text, e.output_tokens, e.prompt_tokens, e.tier, e.price_step,
+        (s.cost + coalesce(l.due - l.writeoff, 0))::text AS paid, l.billed::text AS reading, s.model,
+        coalesce(s.input_price, 0)::text AS input_price, coalesce(s.cached_input_price, 0)::text AS cached_input_price,
+        coalesce(s.output_price, 0)::text AS output_price, s.request_price::text, s.cache_write_price::text, s.cache_write_1h_price::text,
+        s.price_rules, extract(epoch FROM s.reserved_at)::float8 * 1000 AS reserved_at,
+        s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team
+       FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
+       CROSS JOIN LATERAL (
+         SELECT reason, output_tokens, prompt_tokens, tier, price_step FROM billing.late_settlement WHERE hold_id = s.hold_id
+         UNION ALL SELECT s.reason, s.output_tokens, s.prompt_tokens, s.tier, s.price_step LIMIT 1
+       ) e WHERE s.account_id = $1`,
     [accountId],
   );
   return rows.map((row) => ({
@@ -40,17 +51,23 @@ export async function readBills(database: pg.Client, accountId: string): Promise
     promptTokens: Number(row.prompt_tokens),
     reading: row.reading ? BigInt(row.reading) : undefined,
     model: row.model ?? '',
-    price: {
-      inputPicoUsd: BigInt(row.input_price ?? 0),
-      cachedInputPicoUsd: BigInt(row.cached_input_price ?? 0),
-      ...(row.cache_write_price && { cacheWritePicoUsd: BigInt(row.cache_write_price) }),
-      ...(row.cache_write_1h_price && { cacheWrite1hPicoUsd: BigInt(row.cache_write_1h_price) }),
-      outputPicoUsd: BigInt(row.output_price ?? 0),
-    },
+    price: readPrice(row),
+    tier: row.tier ?? undefined,
+    step: row.price_step === null ? undefined : Number(row.price_step),
     reservedAt: Number(row.reserved_at),
     user: row.user ?? null,
     team: row.team ?? null,
   }));
+}
+
+function readPrice(row: Record<string, unknown>): Price {
+  const amounts = {
+    ...{ inputPicoUsd: row.input_price, cachedInputPicoUsd: row.cached_input_price, outputPicoUsd: row.output_price },
+    ...(row.request_price !== null && { requestPicoUsd: row.request_price }),
+    ...(row.cache_write_price !== null && { cacheWritePicoUsd: row.cache_write_price }),
+    ...(row.cache_write_1h_price !== null && { cacheWrite1hPicoUsd: row.cache_write_1h_price }),
+  };
+  return parsePrice({ ...amounts, ...(row.price_rules as object | null) } as PriceText);
 }
 
 /** Violations in the bill of a request. Each request has a key of its own. */
@@ -70,6 +87,7 @@ export function findViolations(story: Story, bills: readonly Bill[], mayBeReaped
   const due = owed(story, bill?.price);
   if (due !== undefined && due !== paid && !(isReaped && mayBeReaped)) found.push(`paid ${paid}, owed ${due}`);
   if (outcome.kind === 'refused' && outcome.status === 500) found.push(`internal error: ${outcome.message}`);
+  if (bill && !(isReaped && mayBeReaped)) found.push(...findWrongPrices(story, bill));
   const tokensSeen = Math.floor(story.bytesSeen / 4);
   if (tokensSeen > (bill?.outputTokens ?? 0) && !isReaped) found.push(`its client received ${tokensSeen} tokens`);
   return found.map((violation) => `${describe(story)}: ${violation}; ${bill ? `${bill.reason}, ${bill.outputTokens} tokens` : 'no bill'}`);
@@ -78,22 +96,37 @@ export function findViolations(story: Story, bills: readonly Bill[], mayBeReaped
 /** Exact cost if known: the usage of a complete reply, or 0 for an error without content. */
 function owed(story: Story, price: Price | undefined): bigint | undefined {
   const { outcome, bytesSeen, ask } = story;
-  if (outcome.kind === 'completed') return price && computeCost({ ...outcome.usage, ...cacheWrites(ask.text) }, price);
+  if (outcome.kind === 'completed') return price && costByToken({ ...outcome.usage, ...readHidden(ask.text) }, price);
   if (outcome.kind === 'refused') return 0n;
   // Reasoning counts as received, even if the format does not show it.
   return outcome.kind === 'failed' && bytesSeen === 0 && ask.model !== 'sim-reason' ? 0n : undefined;
 }
 
-/** Tokens that the upstream was told to report as written to its cache. Replies do not show them. */
-function cacheWrites(text: string): Pick<BillableUsage, 'cacheWriteTokens' | 'cacheWrite1hTokens'> {
+/** What the upstream was told to report and replies do not show: tokens written to its cache, and its tier. */
+function readHidden(text: string): Pick<BillableUsage, 'cacheWriteTokens' | 'cacheWrite1hTokens' | 'tier'> {
   const [, cacheWriteTokens = 0, cacheWrite1hTokens = 0] = / written=(\d+) written-1h=(\d+)/.exec(text) ?? [];
-  return { cacheWriteTokens: Number(cacheWriteTokens), cacheWrite1hTokens: Number(cacheWrite1hTokens) };
+  const [, tier] = / tier=(\w+)/.exec(text) ?? [];
+  return {
+    ...{ cacheWriteTokens: Number(cacheWriteTokens), cacheWrite1hTokens: Number(cacheWrite1hTokens) },
+    ...(tier !== undefined && { tier }),
+  };
+}
+
+/** Violations in what the bill says about its price. */
+function findWrongPrices({ outcome, ask }: Story, { price, tier, step, promptTokens, outputTokens }: Bill): string[] {
+  const list = price.tiers?.find((prices) => prices.tier === tier) ?? price;
+  const reached = promptTokens + outputTokens === 0 ? undefined : list.steps?.findLast(({ above }) => promptTokens > above)?.above;
+  const served = outcome.kind === 'completed' && price.tiers ? readHidden(ask.text).tier : tier;
+  return [
+    ...(step === reached ? [] : [`its bill has the step ${step}, and ${promptTokens} tokens of prompt reach ${reached}`]),
+    ...(tier === served ? [] : [`its bill has the tier ${tier}, and the upstream named ${served}`]),
+  ];
 }
 
 /** Upper bound of the cost: the whole prompt and reply, by the larger of report and estimate. */
 function mostOwed(story: Story, price: Price): bigint {
   const promptTokens = Math.ceil((Buffer.byteLength(story.ask.text) + (story.ask.withTool ? 300 : 0)) / 4) + 100;
-  return computeCost({ promptTokens, cachedTokens: 0, outputTokens: story.outputTokens + 10 }, price);
+  return dearestPart({ promptTokens, cachedTokens: 0, ...readHidden(story.ask.text), outputTokens: story.outputTokens + 10 }, price);
 }
 
 function describe({ name, ask, format, outcome, bytesSeen, beganAt, endedAt, requestId, leaveMs, gatewayUrl }: Story): string {

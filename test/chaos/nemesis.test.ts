@@ -1,7 +1,7 @@
 import { Nemesis } from './nemesis.js';
 
 /** Takes half a minute; nemesis.long.test.ts runs hundreds of kills, in both layouts. */
-test('under kills, freezes and cuts, every request pays for what was delivered, and no hold is left', async () => {
+test('under kills, freezes and cuts, every request pays for what was delivered, and no hold is left [price-under-faults]', async () => {
   const nemesis = await Nemesis.start('all', {
     seed: 1,
     kills: 6,

@@ -245,7 +245,12 @@ export class Nemesis {
     }
     found.push(...this.budgets.exceeded(all));
     const wrong = all.filter(({ keyId, model, price, reservedAt }) => keyId !== null && !prices.isAllowed(model, price, reservedAt));
-    found.push(...wrong.map(({ keyId, price }) => `the request of key ${keyId} has the price ${Object.values(price)}`));
+    found.push(
+      ...wrong.map(
+        ({ keyId, price }) =>
+          `the request of key ${keyId} has the price ${JSON.stringify(price, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))}`,
+      ),
+    );
     const { violations } = await this.checkLedger();
     found.push(...violations.map((violation) => `ledger: ${JSON.stringify(violation)}`));
     const outcomes = witnesses.map(({ story: { outcome } }) => outcome.kind + (outcome.kind === 'refused' ? ` ${outcome.status}` : ''));

@@ -4,8 +4,8 @@ import type { Ask } from './bookkeeper.js';
 import type { Bill } from './check-bill.js';
 
 /** Amounts that the requests of the next round may use beyond those before: less than some of them need. */
-const ALL_PICO_USD = 6_000_000_000n;
-const USER_PICO_USD = 900_000_000n;
+const ALL_PICO_USD = 8_000_000_000n;
+const USER_PICO_USD = 1_200_000_000n;
 const TEAM_TOKENS = 3_000n;
 
 /** Budgets of an account, its users and its teams, whose limits rise in every round. */
