@@ -83,7 +83,7 @@ export function chartCpu(series) {
 }
 
 /**
- * What each target adds to a plain request: the time of a lone one beyond that of the upstream itself, and CPU time at 32 connections.
+ * Cost that each target adds to a plain request: the time of a lone one beyond that of the upstream itself, and CPU time at 32 connections.
  *
  * @param {Series[]} series @returns {Promise<string> | undefined} nothing where a run left out one of the loads, or the upstream
  */

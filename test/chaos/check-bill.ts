@@ -102,7 +102,7 @@ function owed(story: Story, price: Price | undefined): bigint | undefined {
   return outcome.kind === 'failed' && bytesSeen === 0 && ask.model !== 'sim-reason' ? 0n : undefined;
 }
 
-/** What the upstream was told to report and replies do not show: tokens written to its cache, and its tier. */
+/** Parts of a usage that the upstream was told to report and replies do not show: tokens written to its cache, and its tier. */
 function readHidden(text: string): Pick<BillableUsage, 'cacheWriteTokens' | 'cacheWrite1hTokens' | 'tier'> {
   const [, cacheWriteTokens = 0, cacheWrite1hTokens = 0] = / written=(\d+) written-1h=(\d+)/.exec(text) ?? [];
   const [, tier] = / tier=(\w+)/.exec(text) ?? [];
