@@ -154,6 +154,7 @@ const RULES: Record<string, (...values: any[]) => Schema> = {
   Usd: () => ({ pattern: USD.source, examples: ['2.50', '1,234.50'] }),
   SignedUsd: () => ({ pattern: SIGNED_USD.source, examples: ['2.50', '-2.50'] }),
   Instant: () => ({ examples: ['2027-01-31', '2027-01-31T12:00:00Z'] }),
+  Day: () => ({ format: 'date' }),
   ArrayMaxSize: (maxItems) => ({ maxItems }),
   ArrayMinSize: (minItems) => ({ minItems }),
   NestedList: (_type, maxItems) => ({ maxItems }),

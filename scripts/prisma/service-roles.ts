@@ -227,6 +227,8 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
         ],
       },
       route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority', 'concurrency_max', 'capabilities'] },
+      // A later apply of the same day replaces its cost price.
+      route_cost: { select: true, insert: true, update: ['price'] },
       // The price of a running request never changes.
       price: { select: true, insert: true },
       price_plan: { select: true, insert: true, update: ['enabled', 'position', 'discount_percent', 'models'] },

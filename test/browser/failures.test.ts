@@ -7,7 +7,7 @@ import { describeWithBrowser, openPage, sharedBrowser, signInByInvite, untilSett
 /** The panel's API fails: every page says so, with a button, and recovers. */
 
 const OF_ACCOUNT = ['overview', 'usage', 'requests', 'projects', 'keys', 'playground', 'budgets', 'money', 'models', 'members', 'audit'];
-const OF_PLATFORM = ['overview', 'usage', 'requests', 'members', 'audit', 'accounts', 'upstreams', 'ledger'];
+const OF_PLATFORM = ['overview', 'usage', 'requests', 'members', 'audit', 'accounts', 'upstreams', 'margin', 'ledger'];
 const TABS = ['scheduled', 'file', 'history'];
 const API = '**/panel/v1/**';
 /** Calls that open the frame of a page; a test of its own lets them fail. */

@@ -6,7 +6,9 @@ const TRAFFIC = "'{open_holds,request_window,version}'";
 /** Tables that only operators and people change. Requests to models and rounds of the services leave them alone. */
 const TABLES = [
   ...['project', 'api_key', 'movement', 'plan_subscription', 'webhook', 'month', 'detached_month'].map((name) => `billing.${name}`),
-  ...['model', 'price', 'price_plan', 'revision_text', 'route', 'scheduled_price', 'upstream'].map((name) => `catalog.${name}`),
+  ...['model', 'price', 'price_plan', 'revision_text', 'route', 'route_cost', 'scheduled_price', 'upstream'].map(
+    (name) => `catalog.${name}`,
+  ),
   ...['user', 'grant', 'identity', 'invite', 'token'].map((name) => `panel."${name}"`),
 ];
 const JOURNALS = ['billing', 'catalog', 'panel'];

@@ -169,7 +169,9 @@ class PrometheusProcess {
 function otherMetrics(): Promise<string> {
   const registry = new Registry();
   const upstreams = [{ upstream: 'vertex', inUse: 0, connectionsMax: 1, hasToken: true }];
-  new ProxyMetrics(registry).watch(() => ({ routes: [], models: [], upstreams }));
+  const metrics = new ProxyMetrics(registry);
+  metrics.watch(() => ({ routes: [], models: [], upstreams }));
+  metrics.ofRoute({ id: 'vertex', kind: 'gemini' }, 'm', 'theirs').paid(0n);
   registerSpanCounts(registry, { exported: 0, failed: 0, dropped: 0 });
   registerCertificateExpiry(registry, () => [{ name: 'ca.pem', read: () => Buffer.from(new TestAuthority().cert) }]);
   return registry.metrics();

@@ -15,6 +15,7 @@ import { CatalogController } from './catalog.controller.js';
 import { createCatalogMetrics } from './catalog.metrics.js';
 import { Editing } from './editing.js';
 import { PriceTimer } from './prices/price-timer.js';
+import { RouteCosts } from './prices/route-costs.js';
 import { ScheduledPrices } from './prices/scheduled-prices.js';
 import { ShownPrices } from './prices/shown-prices.js';
 import { PricesController } from './prices.controller.js';
@@ -59,6 +60,7 @@ export function catalogModule(dependencies: CatalogDependencies): DynamicModule 
       { provide: Revisions, useValue: new Revisions(prisma) },
       { provide: ScheduledPrices, useValue: prices },
       { provide: ShownPrices, useValue: new ShownPrices(prisma, store) },
+      { provide: RouteCosts, useValue: new RouteCosts(prisma) },
       { provide: PriceTimer, useValue: timer },
       { provide: BackgroundWork, useValue: new BackgroundWork(dependencies, announcements, snapshot, applier, timer) },
     ],

@@ -1,4 +1,5 @@
 import { Controller } from '@nestjs/common';
+import { type CostListReply, CostListRequest, costList } from '#contracts/route-costs.js';
 import {
   PriceCancelRequest,
   PriceScheduleRequest,
@@ -13,6 +14,7 @@ import { Serves } from '#messaging/serves.js';
 import { Announcements } from './announcements.js';
 import { Editing } from './editing.js';
 import { PriceTimer } from './prices/price-timer.js';
+import { RouteCosts } from './prices/route-costs.js';
 import { ScheduledPrices } from './prices/scheduled-prices.js';
 import { ShownPrices } from './prices/shown-prices.js';
 import { Snapshot } from './snapshot.js';
@@ -22,6 +24,7 @@ export class PricesController {
   constructor(
     private readonly prices: ScheduledPrices,
     private readonly shown: ShownPrices,
+    private readonly costs: RouteCosts,
     private readonly timer: PriceTimer,
     private readonly editing: Editing,
     private readonly announcements: Announcements,
@@ -45,6 +48,11 @@ export class PricesController {
   @Serves(priceShow)
   show(request: PriceShowRequest) {
     return this.shown.show(request);
+  }
+
+  @Serves(costList)
+  async listCosts({ month }: CostListRequest): Promise<CostListReply> {
+    return { costs: await this.costs.list(month) };
   }
 
   @Serves(priceCancel)

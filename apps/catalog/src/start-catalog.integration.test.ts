@@ -128,7 +128,12 @@ test('a start applies its file: the gateway gets models and prices, the inferenc
   expect(await proxy.request(routeList, {})).toMatchObject({
     revision: 1,
     upstreams: [{ id: 'local', baseUrl: 'http://127.0.0.1:9100/v1', apiKeyEnv: null, connectionsMax: 256 }],
-    models: [{ id: 'a', routes: [{ upstream: 'local', model: 'a', weight: 1, priority: 0, concurrencyMax: null, capabilities: null }] }],
+    models: [
+      {
+        id: 'a',
+        routes: [{ upstream: 'local', model: 'a', weight: 1, priority: 0, concurrencyMax: null, capabilities: null, cost: null }],
+      },
+    ],
   });
 });
 

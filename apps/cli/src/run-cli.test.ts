@@ -568,6 +568,51 @@ more: --cursor abc
     );
   });
 
+  test('a margin asks billing with the cost prices of the catalog', async () => {
+    const price = { inputUsdPerMTok: '0.1', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '0.4' };
+    const costs = [{ model: 'sim-fast', upstream: 'local', fromDay: '2027-01-05', price }];
+    const margin = { requests: 12, chargedPicoUsd: '1500000', costPicoUsd: '500000', marginPicoUsd: '1000000' };
+    const priced = { ...margin, unpricedRequests: 0, unpricedChargedPicoUsd: '0' };
+    const unpriced = { ...margin, unpricedRequests: 2, unpricedChargedPicoUsd: '700000' };
+    const answer = (reply: object) => (subject: string) =>
+      subject === 'catalog.v1.cost.list' ? { costs } : { rowCount: 1, imagesUnknown: 0, ...reply };
+    const byModel = await run(words('margin --month 2027-01'), answer({ rows: [{ model: 'sim-fast', ...priced }], total: priced }));
+    expect(byModel.asked).toEqual({ subject: 'billing.v1.usage.margin', payload: { month: '2027-01', by: 'model', costs } });
+    expect(byModel.out).toBe(
+      `MODEL     REQUESTS  CHARGED     COST        MARGIN
+sim-fast        12  $0.0000015  $0.0000005  $0.000001
+all             12  $0.0000015  $0.0000005  $0.000001
+`,
+    );
+    const byUpstream = await run(
+      words('margin --month 2027-01 --by upstream'),
+      answer({ rows: [{ upstream: null, ...unpriced }], total: unpriced, rowCount: 2, imagesUnknown: 3 }),
+    );
+    expect(byUpstream.out).toBe(
+      `UPSTREAM  REQUESTS  CHARGED     COST        MARGIN     UNPRICED  CHARGED FOR THEM
+-               12  $0.0000015  $0.0000005  $0.000001         2  $0.0000007
+all             12  $0.0000015  $0.0000005  $0.000001         2  $0.0000007
+and 1 more; the total has all
+unpriced: requests whose route had no cost in the catalog on that day
+3 requests are counted without images: the journal does not have their number
+`,
+    );
+    const byAccount = await run(
+      words('margin --by account'),
+      answer({ rows: [{ accountId: ID, name: 'acme', ...priced }], total: priced }),
+    );
+    expect(
+      byAccount.out
+        .split('\n')
+        .slice(0, 2)
+        .map((line) => line.split(/ {2,}/).slice(0, 2)),
+    ).toEqual([
+      ['ACCOUNT', 'ID'],
+      ['acme', ID],
+    ]);
+    expect((await run(['margin'], answer({ rows: [], rowCount: 0, total: { ...priced, requests: 0 } }))).out).toBe('no usage\n');
+  });
+
   test('a statement of account', async () => {
     const none = { grantId: null, refundOf: null, reason: null };
     const movements = [

@@ -77,6 +77,7 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
   listLedgerChecks: ['admin', 'auditor'],
   checkLedger: ['admin'],
   checkJournals: ['admin', 'auditor'],
+  showMargin: ['admin', 'auditor'],
   listAudit: ['admin', 'auditor', 'owner'],
   downloadAudit: ['admin', 'auditor', 'owner'],
 };

@@ -258,6 +258,8 @@ export interface Route {
   concurrencyMax?: number | null;
   /** Capabilities of the model there, instead of those of the upstream. Default null: none. */
   capabilities?: Partial<UpstreamCapabilities> | null;
+  /** Prices that the operator pays the upstream. Routes of a model to one upstream have the same. Default null: not known. */
+  cost?: ModelPrices | null;
 }
 
 export interface RouteListReply extends Revisioned {

@@ -5,6 +5,7 @@ import * as billingEvents from './billing/events.js';
 import * as holds from './billing/holds.js';
 import * as keys from './billing/keys.js';
 import * as ledger from './billing/ledger.js';
+import * as margin from './billing/margin.js';
 import * as money from './billing/money.js';
 import * as months from './billing/months.js';
 import * as movements from './billing/movements.js';
@@ -23,6 +24,7 @@ import * as inference from './inference.js';
 import * as panel from './panel.js';
 import * as probe from './probe.js';
 import * as proxyReplicas from './proxy-replicas.js';
+import * as routeCosts from './route-costs.js';
 import * as routeStatus from './route-status.js';
 import * as scheduledPrices from './scheduled-prices.js';
 
@@ -38,6 +40,7 @@ const MODULES = [
   movements,
   usage,
   rerate,
+  margin,
   holds,
   requests,
   ledger,
@@ -48,6 +51,7 @@ const MODULES = [
   catalog,
   catalogRevisions,
   scheduledPrices,
+  routeCosts,
   gateway,
   inference,
   proxyReplicas,

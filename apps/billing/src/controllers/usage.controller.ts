@@ -1,4 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
+import { UsageMarginRequest, usageMargin } from '#contracts/billing/margin.js';
 import { UsageRerateRequest, usageRerate } from '#contracts/billing/rerate.js';
 import { UsageQueryRequest, usageQuery, usageRebuild } from '#contracts/billing/usage.js';
 import type { EmptyRequest } from '#contracts/catalog.js';
@@ -10,7 +11,7 @@ import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { nameReader } from '../accounts/name-reader.js';
-import { Rerater } from '../ledger/rerater.js';
+import { MonthReports } from '../ledger/month-reports.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { UsageCloser } from '../usage/usage-closer.js';
 import { LOGGER, PRISMA } from './injected.js';
@@ -22,7 +23,7 @@ export class UsageController {
     @Inject(PRISMA) private readonly prisma: PrismaClient,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly usageCloser: UsageCloser,
-    private readonly rerater: Rerater,
+    private readonly reports: MonthReports,
   ) {}
 
   @Serves(usageQuery)
@@ -32,31 +33,25 @@ export class UsageController {
   }
 
   @Serves(usageRerate)
-  async rerate(request: UsageRerateRequest) {
-    try {
-      return await this.rerater.rerate(request);
-    } catch (cause) {
-      if (cause instanceof ServiceError) throw cause;
-      const message = 'The month was not re-rated: the database is away, took too long, or is being changed.';
-      throw new ServiceError('unavailable', message, undefined, { cause });
-    }
+  rerate(request: UsageRerateRequest) {
+    return this.reports.rerate(request).catch((cause) => refuse(cause, 'The month was not re-rated'));
+  }
+
+  @Serves(usageMargin)
+  margin(request: UsageMarginRequest) {
+    return this.reports.margin(request).catch((cause) => refuse(cause, 'The margin was not computed'));
   }
 
   @Serves(usageRebuild)
   async rebuild(_request: EmptyRequest, { caller }: CallContext) {
     const act = { action: 'usage.rebuild', target: 'usage/rollups' };
     await auditedAct(this.prisma, 'billing', { caller, logger: this.logger }, act);
-    try {
-      return await this.usageCloser.rebuild();
-    } catch (cause) {
-      throw new ServiceError(
-        'unavailable',
-        'The rollups were not rebuilt: the database is away, took too long, or is being changed.',
-        undefined,
-        {
-          cause,
-        },
-      );
-    }
+    return this.usageCloser.rebuild().catch((cause) => refuse(cause, 'The rollups were not rebuilt'));
   }
+}
+
+/** Statements that take minutes fail with the database, by their timeout, and for a migration. */
+function refuse(cause: unknown, what: string): never {
+  if (cause instanceof ServiceError) throw cause;
+  throw new ServiceError('unavailable', `${what}: the database is away, took too long, or is being changed.`, undefined, { cause });
 }

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Rerater } from '../ledger/rerater.js';
+import { MonthReports } from '../ledger/month-reports.js';
 import { UsageCloser } from '../usage/usage-closer.js';
 import { connectForMinutes } from './connections.js';
 import { type Feature, provide, type Shared } from './feature.module.js';
@@ -15,9 +15,9 @@ export function usageModule({ config, metrics, logger }: Shared): Feature {
     onClosed: (at) => metrics.usageClosedAt.set(at.getTime() / 1_000),
     logger,
   });
-  const rerater = new Rerater(() => connectForMinutes(config, 'rerate'));
+  const reports = new MonthReports(() => connectForMinutes(config, 'rerate'));
   return {
-    module: { module: UsageModule, providers: [provide(UsageCloser, closer), provide(Rerater, rerater)] },
-    work: [closer, rerater],
+    module: { module: UsageModule, providers: [provide(UsageCloser, closer), provide(MonthReports, reports)] },
+    work: [closer, reports],
   };
 }

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import type { UsageRerateRequest } from '#contracts/billing/rerate.js';
 import { renderListPrices } from '#money/list-prices.js';
-import { type Price, priceUsage } from '#money/price.js';
+import type { Price } from '#money/price.js';
 import { planPricing, renderPriceText } from '#money/price-plan.js';
 import { longOr } from '#testing/long-run.js';
 import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
+import { priceList, ratedRequest, rateRequest, settleRated, withoutImages } from '../../test/rated-requests.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
-import { renewHolds } from '../holds/renew.js';
 import { rerateMonth } from './rerate-month.js';
 
 /** A month at other prices is the sum of its requests at these, as priceUsage has them. */
@@ -17,101 +17,14 @@ const connection = await ledger.connect();
 const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: 0 } });
 afterAll(() => ledger.close());
 
-const amount = fc.bigInt({ min: 0n, max: 30n });
-const tokenPrices = fc.record(
-  { inputPicoUsd: amount, cachedInputPicoUsd: amount, cacheWritePicoUsd: amount, cacheWrite1hPicoUsd: amount },
-  { requiredKeys: ['inputPicoUsd', 'cachedInputPicoUsd'] },
-);
-const steps = fc
-  .array(fc.tuple(tokenPrices, fc.constantFrom('whole' as const, 'excess' as const)), { minLength: 1, maxLength: 3 })
-  .map((list) => list.map(([prices, reprices], index) => ({ above: 10 * (index + 1), reprices, ...prices })));
-const ruled = fc
-  .tuple(tokenPrices, amount, fc.option(steps, { nil: undefined }))
-  .map(([prices, outputPicoUsd, steps]) => ({ ...prices, outputPicoUsd, ...(steps && { steps }) }));
-const images = fc.constantFrom<Pick<Price, 'imagePicoUsd' | 'imageSteps'>>(
-  {},
-  { imagePicoUsd: 7n },
-  { imagePicoUsd: 5n, imageSteps: [{ aboveBytes: 9, imagePicoUsd: 11n }, { aboveBytes: 20, imagePicoUsd: 13n }] }, // biome-ignore format: one line
-);
-const list: fc.Arbitrary<Price> = fc
-  .tuple(ruled, fc.option(ruled, { nil: undefined }), fc.option(fc.constant(17n), { nil: undefined }), images)
-  .map(([prices, flex, requestPicoUsd, images]) => ({
-    ...prices,
-    ...(flex && { tiers: [{ tier: 'flex', ...flex }] }),
-    ...(requestPicoUsd && { requestPicoUsd }),
-    ...images,
-  }));
-const tokens: fc.Arbitrary<TokenUsage> = fc
-  .record({
-    ...{ prompt: fc.integer({ min: 0, max: 45 }), output: fc.nat(9), cached: fc.nat(9), written: fc.nat(9), written1h: fc.nat(9) },
-    tier: fc.constantFrom(undefined, undefined, 'flex', 'other'),
-  })
-  .map(({ prompt, output, cached, written, written1h, tier }) => {
-    const fits = cached + written + written1h <= prompt;
-    const writes = { ...(written > 0 && { cacheWriteTokens: written }), ...(written1h > 0 && { cacheWrite1hTokens: written1h }) };
-    return { ...makeUsage(prompt, output, fits ? cached : 0), ...(fits && writes), ...(tier && { tier }) };
-  });
-const usage = fc.oneof({ weight: 5, arbitrary: tokens }, { weight: 1, arbitrary: fc.constant(makeUsage(0)) });
-const request = fc.record({
-  ...{ model: fc.nat(2), account: fc.nat(1), first: usage, late: fc.option(usage, { freq: 3, nil: undefined }) },
-  pinned: list,
-  counts: fc.tuple(fc.nat(2), fc.nat(2), fc.nat(2)),
-});
-/** Few requests have the same images, so that more of them are added up at prices without any. */
-const withoutImages = list.map(({ imagePicoUsd: _, imageSteps: __, ...price }) => price);
 const lists = (one: fc.Arbitrary<Price>) => fc.array(one, { minLength: 3, maxLength: 3 });
 const history = fc.record({
-  prices: fc.oneof(fc.tuple(lists(list), lists(list)), fc.tuple(lists(withoutImages), lists(withoutImages))),
-  requests: fc.array(request, { minLength: 25, maxLength: 25, size: 'max' }),
+  prices: fc.oneof(fc.tuple(lists(priceList), lists(priceList)), fc.tuple(lists(withoutImages), lists(withoutImages))),
+  requests: fc.array(ratedRequest, { minLength: 25, maxLength: 25, size: 'max' }),
 });
-
-type Request = typeof request extends fc.Arbitrary<infer Made> ? Made : never;
 
 const month = (): string => new Date().toISOString().slice(0, 7);
 const modelId = (run: number, model: number): string => `model-${run}-${model}`;
-
-/** Puts the images of a request into its price; classes without an image have no number. */
-function pin({ pinned, counts: [small, ...inClass] }: Request): Price {
-  return {
-    ...pinned,
-    ...(pinned.imagePicoUsd !== undefined && small > 0 && { images: small }),
-    ...(pinned.imageSteps && {
-      imageSteps: pinned.imageSteps.map((step, index) => ({ ...step, ...(inClass[index] && { images: inClass[index] }) })),
-    }),
-  };
-}
-
-async function settle(customer: Customer, model: string, made: Request): Promise<void> {
-  const price = { version: 1, ...renderPriceText(pin(made)) };
-  const reserve = { ...makeReserve(customer, 1_000_000n), model, price };
-  const { holdId, accountId } = reserve;
-  expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
-  const ending = { holdId, accountId, settledBy: 'gateway' as const };
-  if (made.late) {
-    await renewHolds(connection, [{ holdId, sequence: 1, usage: made.first }], 60_000);
-    await ledger.sql.query(`UPDATE billing.hold SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`, [holdId]);
-    await lanes.settle({ holdId, accountId, reason: 'lease-expired' });
-  }
-  expect(await lanes.settle({ ...ending, reason: 'completed', usage: made.late ?? made.first })).toMatchObject({ status: 'settled' });
-}
-
-/** Prices a request at another list, with its tier and images as far as its own price had them. */
-function rate(made: Request, other: Price): { cost: bigint; imagesUnknown: boolean } {
-  const { images = 0, imageSteps, tiers, imagePicoUsd } = pin(made);
-  const { tier, ...tokens } = made.late ?? made.first;
-  const { imagePicoUsd: _, imageSteps: classes, ...rest } = other;
-  const hasNone = imagePicoUsd !== undefined && images === 0 && imageSteps === undefined;
-  const isKnown =
-    hasNone || ((other.imagePicoUsd === undefined || imagePicoUsd !== undefined) && (classes === undefined || imageSteps !== undefined));
-  const inClasses = (imageSteps ?? []).reduce((sum, step) => sum + (step.images ?? 0), 0);
-  const priced: Price = {
-    ...rest,
-    ...(other.imagePicoUsd !== undefined && { imagePicoUsd: other.imagePicoUsd, images: images + (classes ? 0 : inClasses) }),
-    ...(classes && { imageSteps: classes.map((step, index) => ({ ...step, images: imageSteps?.[index]?.images ?? 0 })) }),
-  };
-  const used = { ...tokens, ...(tiers && tier && { tier }) };
-  return { cost: priceUsage(used, isKnown ? priced : rest).cost, imagesUnknown: !isKnown && used.promptTokens + used.outputTokens > 0 };
-}
 
 const PLAN = { id: 'partner', discountPercent: '12.5', models: [] };
 
@@ -126,7 +39,8 @@ test('a month at other prices is the sum of its requests, from the journal and f
   ] of histories.entries()) {
     const customers = [await ledger.customer({ topup: 10n ** 12n }), await ledger.customer({ topup: 10n ** 12n })];
     await ledger.sql.query(`UPDATE billing.account SET price_plan = 'partner' WHERE id = $1`, [customers[1]?.accountId]);
-    for (const made of requests) await settle(customers[made.account] as Customer, modelId(run, made.model), made);
+    for (const made of requests)
+      await settleRated({ ledger, lanes, connection }, customers[made.account] as Customer, modelId(run, made.model), made);
     const own = { id: modelId(run, 0), price: renderListPrices(before[0] as Price) };
     const asked: UsageRerateRequest = {
       month: month(),
@@ -146,7 +60,7 @@ test('a month at other prices is the sum of its requests, from the journal and f
       for (const made of requests.filter((one) => one.account === account)) {
         const id = modelId(run, made.model);
         const list = after[made.model] as Price;
-        const rated = [rate(made, before[made.model] as Price), rate(made, account === 1 ? plan(id, list) : list)] as const;
+        const rated = [rateRequest(made, before[made.model] as Price), rateRequest(made, account === 1 ? plan(id, list) : list)] as const;
         total.requests += 1;
         total.before += rated[0].cost;
         total.after += rated[1].cost;

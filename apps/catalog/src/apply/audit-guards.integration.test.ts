@@ -37,6 +37,7 @@ const CHANGES = {
   price: `INSERT INTO catalog.price (model_id, version, input_price, cached_input_price, output_price) VALUES ('m', 1, 1, 1, 1)`,
   route: `INSERT INTO catalog.route (model_id, upstream_id, upstream_model, enabled, position, weight, priority)
     VALUES ('m', 'u', 'm', true, 0, 1, 0)`,
+  route_cost: `INSERT INTO catalog.route_cost (model_id, upstream_id, from_day, price) VALUES ('m', 'u', '2027-01-31', NULL)`,
   price_plan: `INSERT INTO catalog.price_plan (id, enabled, position, discount_percent, models) VALUES ('p', true, 0, 10, '[]')`,
 };
 

@@ -22,6 +22,8 @@ afterEach(async () => {
   await database.drop();
 });
 
+const listPrice = (usd: string) => ({ inputUsdPerMTok: usd, cachedInputUsdPerMTok: '0', outputUsdPerMTok: usd });
+
 /** Returns a catalog of models with one price each. */
 const catalog = (models: Record<string, string>, baseUrl = 'https://127.0.0.1:9100/v1') =>
   parseCatalogFile(
@@ -48,8 +50,8 @@ const catalog = (models: Record<string, string>, baseUrl = 'https://127.0.0.1:91
         created: 1_700_000_000,
         contextTokens: 1_000,
         maxOutputTokens: 100,
-        price: { inputUsdPerMTok: usd, cachedInputUsdPerMTok: '0', outputUsdPerMTok: usd },
-        routes: [{ upstream: 'local', model: id, concurrencyMax: 4, capabilities: { temperature: false } }],
+        price: listPrice(usd),
+        routes: [{ upstream: 'local', model: id, concurrencyMax: 4, capabilities: { temperature: false }, cost: listPrice(usd) }],
       })),
     }),
     'c.yaml',
@@ -114,6 +116,7 @@ test.each([
   'DELETE FROM catalog.price',
   'TRUNCATE catalog.price',
   'DELETE FROM catalog.route',
+  'DELETE FROM catalog.route_cost',
   'DELETE FROM catalog.model',
   'DELETE FROM catalog.upstream',
 ])('the database refuses: %s, to the service and to the owner', async (statement) => {

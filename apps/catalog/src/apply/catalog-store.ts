@@ -1,5 +1,6 @@
 import type {
   CatalogChanges,
+  ModelPrices,
   Upstream,
   UpstreamCapabilities,
   UpstreamHealthCheck,
@@ -172,6 +173,8 @@ async function readState(tx: Database): Promise<CatalogState> {
       routes: { orderBy: [{ position: 'asc' }, { upstreamId: 'asc' }, { upstreamModel: 'asc' }] },
     },
   });
+  const costs = await tx.routeCost.findMany({ distinct: ['modelId', 'upstreamId'], orderBy: { fromDay: 'desc' } });
+  const costsByModel = Map.groupBy(costs, ({ modelId }) => modelId);
   const plans = await tx.pricePlan.findMany({ orderBy: [{ position: 'asc' }, { id: 'asc' }] });
   const scheduled = await tx.scheduledPrice.findMany({ where: WAITING, orderBy: [{ effectiveAt: 'asc' }, { id: 'asc' }] });
   return {
@@ -183,12 +186,13 @@ async function readState(tx: Database): Promise<CatalogState> {
       effectiveAt,
     })),
     upstreams: upstreams.map(storedUpstream),
-    models: models.map(storedModel),
+    models: models.map((model) => storedModel(model, costsByModel.get(model.id) ?? [])),
     pricePlans: plans.map(storedPlan),
   };
 }
 
 type UpstreamRecord = Prisma.UpstreamGetPayload<object>;
+type RouteCost = Prisma.RouteCostGetPayload<object>;
 type ModelRecord = Prisma.CatalogModelGetPayload<{ include: { prices: true; routes: true } }>;
 
 function storedUpstream(row: UpstreamRecord): StoredUpstream {
@@ -207,7 +211,7 @@ function storedUpstream(row: UpstreamRecord): StoredUpstream {
   };
 }
 
-function storedModel({ prices, routes, created, input, ...row }: ModelRecord): StoredModel {
+function storedModel({ prices, routes, created, input, ...row }: ModelRecord, costs: readonly RouteCost[]): StoredModel {
   const price = prices[0];
   if (price === undefined) throw new Error(`model ${row.id} has no price`);
   return {
@@ -222,6 +226,7 @@ function storedModel({ prices, routes, created, input, ...row }: ModelRecord): S
       priority,
       concurrencyMax,
       capabilities: capabilities as Partial<UpstreamCapabilities> | null,
+      cost: (costs.find((cost) => cost.upstreamId === upstreamId)?.price ?? null) as ModelPrices | null,
       enabled,
       position,
     })),

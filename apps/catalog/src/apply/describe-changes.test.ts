@@ -135,6 +135,7 @@ test('differences have the values of the fields, and the routes of a model as a 
     priority: 0,
     concurrencyMax: null,
     capabilities: null,
+    cost: null,
   });
   expect(describeDifferences(before, planChanges(before, wanted, 0))).toEqual({
     models: {

@@ -1,3 +1,4 @@
+import type { ModelPrices } from '#contracts/catalog.js';
 import { Prisma } from '#database/prisma-client.js';
 import type { Changes } from './plan-changes.js';
 import { toPriceColumns, writtenColumns } from './price-columns.js';
@@ -28,13 +29,24 @@ export async function writeChanges(tx: Database, { upstreams, models, prices, ro
   await tx.modelPrice.createMany({
     data: prices.map(({ modelId, version, ...price }) => ({ modelId, version, ...writtenColumns(toPriceColumns(price)) })),
   });
-  for (const { modelId, upstream: upstreamId, model: upstreamModel, capabilities, ...rest } of routes) {
+  for (const { modelId, upstream: upstreamId, model: upstreamModel, capabilities, cost, ...rest } of routes) {
     const row = { ...rest, capabilities: capabilities ? { ...capabilities } : Prisma.DbNull };
     const key = { modelId, upstreamId, upstreamModel };
     await tx.modelRoute.upsert({ where: { modelId_upstreamId_upstreamModel: key }, create: { ...key, ...row }, update: row });
+    if (rest.enabled) await writeCost(tx, modelId, upstreamId, cost ?? null);
   }
   for (const { id, models, ...rest } of pricePlans) {
     const row = { ...rest, models: models as object[] as Prisma.InputJsonArray };
     await tx.pricePlan.upsert({ where: { id }, create: { id, ...row }, update: row });
   }
+}
+
+/** Makes the cost price of today the one of a route, unless it is already the newest. That of a route that left the file stays known. */
+async function writeCost(tx: Database, model: string, upstream: string, cost: ModelPrices | null): Promise<void> {
+  const price = cost && JSON.stringify(cost);
+  await tx.$executeRaw`INSERT INTO catalog.route_cost (model_id, upstream_id, from_day, price)
+    SELECT ${model}, ${upstream}, (clock_timestamp() AT TIME ZONE 'UTC')::date, ${price}::jsonb
+    WHERE ${price}::jsonb IS DISTINCT FROM (SELECT c.price FROM catalog.route_cost c
+      WHERE c.model_id = ${model} AND c.upstream_id = ${upstream} ORDER BY c.from_day DESC LIMIT 1)
+    ON CONFLICT (model_id, upstream_id, from_day) DO UPDATE SET price = excluded.price`;
 }

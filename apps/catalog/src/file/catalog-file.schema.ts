@@ -193,6 +193,8 @@ class RouteEntry {
   @Optional() @WholeNumber(1, 65_535) concurrencyMax?: number;
   /** Default: those of the upstream. */
   @Optional() @Fields() @ValidateNested() @Type(() => RouteCapabilitiesEntry) capabilities?: RouteCapabilitiesEntry;
+  /** Price that the operator pays the upstream. Default: not known. */
+  @Optional() @Fields() @ValidateNested() @Type(() => PriceEntry) cost?: PriceEntry;
 }
 
 export class ModelEntry {

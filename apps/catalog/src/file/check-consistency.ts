@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import { DIALECTS, EMBEDDING_KINDS } from '#contracts/dialects.js';
 import { TOKENS_MAX } from '#contracts/rules/bounds.js';
@@ -51,7 +52,7 @@ export function checkConsistency(file: CatalogFileEntry, privateUpstreams?: Priv
     ...upstreams.flatMap(({ kind, capabilities }, index) => caches(kind, capabilities, ['upstreams', index])),
     ...upstreams.flatMap((upstream, index) => privateNetwork(upstream, ['upstreams', index], privateUpstreams)),
     ...models.flatMap((model, index) => [...limits(model, ['models', index]), ...routes(model, ['models', index], byId)]),
-    ...models.flatMap(({ price }, index) => prices(price, ['models', index])),
+    ...models.flatMap((model, index) => [...prices(model.price, ['models', index, 'price']), ...costs(model, ['models', index, 'routes'])]),
     ...plans.flatMap((plan, index) => planModels(plan, ['pricePlans', index], modelIds)),
   ];
 }
@@ -142,7 +143,20 @@ function embeddings(model: ModelEntry, path: Path): FieldProblem[] {
 }
 
 function prices(price: PriceEntry | undefined, path: Path): FieldProblem[] {
-  return findPriceFaults(price ?? {}).map((fault) => ({ path: [...path, 'price', ...fault.path], problem: fault.problem }));
+  return findPriceFaults(price ?? {}).map((fault) => ({ path: [...path, ...fault.path], problem: fault.problem }));
+}
+
+/** Usage is counted by model and upstream, so a model has one cost price at an upstream. */
+function costs(model: ModelEntry, path: Path): FieldProblem[] {
+  const first = new Map<unknown, number>();
+  const routes = toList(model.routes);
+  return routes.flatMap(({ upstream, cost }, index) => {
+    const faults = prices(cost, [...path, index, 'cost']);
+    const earlier = first.get(upstream) ?? index;
+    first.set(upstream, earlier);
+    if (isDeepStrictEqual(routes[earlier]?.cost, cost)) return faults;
+    return [...faults, { path: [...path, index, 'cost'], problem: `must be that of routes[${earlier}], which has the same upstream` }];
+  });
 }
 
 function routes(model: ModelEntry, path: Path, upstreams: ReadonlyMap<string, UpstreamEntry>): FieldProblem[] {
@@ -179,7 +193,7 @@ function planModels({ models }: PricePlanEntry, path: Path, modelIds: ReadonlySe
       ? []
       : [{ path: [...path, 'models', index, 'id'], problem: `${JSON.stringify(id)} is not the id of a model` }],
   );
-  const priced = entries.flatMap(({ price }, index) => prices(price, [...path, 'models', index]));
+  const priced = entries.flatMap(({ price }, index) => prices(price, [...path, 'models', index, 'price']));
   return [...repeated(entries, [...path, 'models']), ...unknown, ...priced];
 }
 

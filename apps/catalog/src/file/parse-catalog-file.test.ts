@@ -61,7 +61,7 @@ test('absent fields have their defaults', () => {
         tokensPerImageMax: 1_600,
         embeddingDimensions: null,
         price: { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n },
-        routes: [{ upstream: 'local', model: 'Org/Small', weight: 1, priority: 0, concurrencyMax: null, capabilities: null }],
+        routes: [{ upstream: 'local', model: 'Org/Small', weight: 1, priority: 0, concurrencyMax: null, capabilities: null, cost: null }],
       },
     ],
     pricePlans: [],
@@ -133,6 +133,43 @@ test.each([
   ],
 ])('a price with %s is refused', (rules, fault) => {
   expect(() => parseCatalogFile(withPrice(rules), 'c.yaml', noVariables)).toThrow(`models[0].price.${fault}`);
+});
+
+describe('the cost price of a route', () => {
+  const PRICE = 'inputUsdPerMTok: "0.10", cachedInputUsdPerMTok: "0.01", outputUsdPerMTok: "0.40"';
+  const parse = (...routes: string[]) => {
+    const text = SMALLEST.replace('[{ upstream: local, model: Org/Small }]', `\n${routes.map((route) => `      - ${route}\n`).join('')}`);
+    return parseCatalogFile(text, 'c.yaml', noVariables).models[0]?.routes.map(({ cost }) => cost);
+  };
+
+  test('has the form of a price', () => {
+    const step = 'steps: [{ above: 9, inputUsdPerMTok: "0.2", cachedInputUsdPerMTok: "0.02" }]';
+    expect(parse(`{ upstream: local, model: a, cost: { ${PRICE}, requestUsd: "0.001", ${step} } }`)).toEqual([
+      {
+        ...{ inputPicoUsd: '100000', cachedInputPicoUsd: '10000', outputPicoUsd: '400000', requestPicoUsd: '1000000000' },
+        steps: [{ above: 9, reprices: 'whole', inputPicoUsd: '200000', cachedInputPicoUsd: '20000' }],
+      },
+    ]);
+  });
+
+  test.each([
+    [
+      [`{ upstream: local, model: a, cost: { ${PRICE}, outputUSD: "1" } }`],
+      'c.yaml:13: models[0].routes[0].cost.outputUSD: is not a field',
+    ],
+    [[`{ upstream: local, model: a, cost: {} }`], 'c.yaml:13: models[0].routes[0].cost.inputUsdPerMTok: is missing (must be USD per'],
+    [[`{ upstream: local, model: a, cost: 3 }`], 'c.yaml:13: models[0].routes[0].cost: must be a group of fields'],
+    [
+      [`{ upstream: local, model: a, cost: { ${PRICE}, tiers: [{ tier: a, ${PRICE} }, { tier: a, ${PRICE} }] } }`],
+      'c.yaml:13: models[0].routes[0].cost.tiers[1].tier: "a" has prices already',
+    ],
+    [
+      [`{ upstream: local, model: a, cost: { ${PRICE} } }`, '{ upstream: local, model: b }'],
+      'c.yaml:14: models[0].routes[1].cost: must be that of routes[0], which has the same upstream',
+    ],
+  ])('%s is refused', (routes, fault) => {
+    expect(() => parse(...routes)).toThrow(fault);
+  });
 });
 
 test('given fields are taken unchanged', () => {
@@ -223,6 +260,7 @@ models:
         priority: 2,
         concurrencyMax: 8,
         capabilities: { temperature: false, hiddenReasoning: true },
+        cost: null,
       },
     ],
   });

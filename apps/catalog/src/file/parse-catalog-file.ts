@@ -188,10 +188,11 @@ function toModel({ displayName, created, defaultOutputTokens, price, routes, ...
     defaultOutputTokens: defaultOutputTokens ?? Math.min(maxOutputTokens, DEFAULT_OUTPUT_TOKENS_MAX),
     embeddingDimensions,
     price: parseListPrices(price),
-    routes: routes.map(({ concurrencyMax, capabilities, ...route }) => ({
+    routes: routes.map(({ concurrencyMax, capabilities, cost, ...route }) => ({
       ...route,
       concurrencyMax: concurrencyMax ?? null,
       capabilities: capabilities === undefined ? null : { ...capabilities },
+      cost: cost === undefined ? null : renderPriceText(parseListPrices(cost)),
     })),
   };
 }

@@ -8,6 +8,7 @@ import { catalogPriceCommands } from './catalog-prices.js';
 import { estimateCommands } from './estimate.js';
 import { keyCommands } from './keys.js';
 import { ledgerCommands } from './ledger.js';
+import { marginCommands } from './margin.js';
 import { moneyCommands } from './money.js';
 import { monthCommands } from './months.js';
 import { panelCommands } from './panel.js';
@@ -30,6 +31,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...budgetCommands,
   ...moneyCommands,
   ...usageCommands,
+  ...marginCommands,
   ...reconcileCommands,
   ...requestCommands,
   ...estimateCommands,

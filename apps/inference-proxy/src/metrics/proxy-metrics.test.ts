@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import type { Upstream } from '#contracts/catalog.js';
+import type { ModelPrices, Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
 import { testTable } from '../../test/routing-fixture.js';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
@@ -22,10 +22,10 @@ afterEach(async () => {
 });
 
 /** One model with one route. */
-function setUp(options: Partial<RoutingOptions> = {}, over: Partial<Upstream> = {}) {
+function setUp(options: Partial<RoutingOptions> = {}, over: Partial<Upstream> = {}, cost?: ModelPrices) {
   const registry = new Registry();
   table = testTable(options, registry);
-  const routes = [{ upstream: 'test', model: 'theirs', weight: 1, priority: 0 }];
+  const routes = [{ upstream: 'test', model: 'theirs', weight: 1, priority: 0, ...(cost && { cost }) }];
   const apply = (edit: Partial<Upstream>, ...ids: string[]): void =>
     table.apply({ revision: 1, upstreams: [{ ...upstream.definition(), ...over, ...edit }], models: ids.map((id) => ({ id, routes })) });
   apply({}, 'm');
@@ -60,6 +60,23 @@ test('counters exist at 0 from the start, so that alerts see their first increas
       'tollgate_model_retries_total{model="m",outcome="over-budget"} 0',
     ].toSorted(),
   );
+});
+
+test('calls cost what the cost price of their route says; without one there is no series', async () => {
+  const cost = { inputPicoUsd: '3', cachedInputPicoUsd: '1', outputPicoUsd: '5', requestPicoUsd: '1000' };
+  const usage = { promptTokens: 10, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0 } as Usage;
+  const readCost = async (lines: (name: RegExp) => Promise<string[]>): Promise<string[]> =>
+    await lines(/^tollgate_upstream_cost_pico_usd_total\{/);
+  const labels = 'upstream="test",model="m",upstream_model="theirs"';
+  const free = setUp();
+  take().end({ outcome: 'completed', failure: undefined, usage });
+  expect(await readCost(free.lines)).toEqual([]);
+  await table.close();
+  const paid = setUp({}, {}, cost);
+  expect(await readCost(paid.lines)).toEqual([`tollgate_upstream_cost_pico_usd_total{${labels}} 0`]);
+  take().end({ outcome: 'completed', failure: undefined, usage });
+  take().end(FAILED);
+  expect(await readCost(paid.lines)).toEqual([`tollgate_upstream_cost_pico_usd_total{${labels}} 1032`]);
 });
 
 test('a changed dialect duplicates no series, and dialects of one provider share theirs', async () => {

@@ -131,6 +131,10 @@ export class ProxyMetrics {
     this.countByRoute('tollgate_upstream_errors_total', 'Upstream calls failed, by kind', 'kind', ({ errors }) => errors);
     const odd = 'Replies of upstreams that are odd, by kind: unknown-finish, contradictory-usage';
     this.countByRoute('tollgate_upstream_oddities_total', odd, 'kind', ({ oddities }) => oddities);
+    const cost = 'Calls that returned content at the cost price of their route, without prices of images; absent without a cost price';
+    this.scrape(Counter, 'tollgate_upstream_cost_pico_usd_total', cost, LABELS, () =>
+      [...this.routes.values()].flatMap(({ labels, costPicoUsd }): Series[] => (costPicoUsd === undefined ? [] : [[labels, costPicoUsd]])),
+    );
     const tokens = 'Tokens of calls that returned content; cached is part of prompt, reasoning part of output';
     this.countByRoute('tollgate_upstream_tokens_total', tokens, 'kind', (route) => Object.entries(route.tokens));
   }

@@ -52,6 +52,8 @@ export class RouteMetrics {
   readonly errors = new Map<FailureKind, number>(FAILURE_KINDS.filter((kind) => kind !== 'credential').map((kind) => [kind, 0]));
   readonly oddities = new Map<string, number>(ODDITY_KINDS.map((kind) => [kind, 0]));
   readonly tokens = { prompt: 0, cached: 0, output: 0, reasoning: 0 };
+  /** Absent: the route never had a cost price. */
+  costPicoUsd: number | undefined;
   private readonly findDuration: (errorType: string | undefined) => HistogramSeries;
   private readonly firstToken: HistogramSeries;
   private readonly perChunk: HistogramSeries;
@@ -93,6 +95,11 @@ export class RouteMetrics {
     const laterTokens = (usage?.outputTokens ?? 0) - 1;
     if (laterChunks > 0) this.perChunk.observe(restSeconds / laterChunks, traceId);
     if (laterTokens > 0) this.perToken.observe(restSeconds / laterTokens, traceId);
+  }
+
+  /** Adds to the cost of the calls. A float, for graphs only. */
+  paid(cost: bigint): void {
+    this.costPicoUsd = (this.costPicoUsd ?? 0) + Number(cost);
   }
 
   odd(kind: Oddity['kind']): void {

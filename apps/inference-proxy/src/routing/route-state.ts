@@ -1,5 +1,7 @@
 import type { Route, UpstreamCapabilities } from '#contracts/catalog.js';
 import { FairShares } from '#messaging/fair-shares.js';
+import { computeCost, type Price } from '#money/price.js';
+import { parsePrice } from '#money/price-plan.js';
 import { type FailureKind, UpstreamFailure } from '../failures/upstream-failure.js';
 import type { CallEnd, RouteMetrics } from '../metrics/route-metrics.js';
 import type { Oddity } from '../upstreams/upstream-adapter.js';
@@ -41,6 +43,8 @@ export class RouteState {
   capabilities: UpstreamCapabilities;
   /** See `UpstreamClient.findPath`. */
   path: string | null | undefined;
+  /** Cost price of the calls that end from now on. Undefined: not known. */
+  private cost: Price | undefined;
   breaker: Breaker = NEW_BREAKER;
   readonly statistics = new RouteStatistics();
   private readonly hash: number;
@@ -63,6 +67,7 @@ export class RouteState {
     this.client = upstream.client;
     this.capabilities = mergeCapabilities(upstream.client, definition);
     this.path = upstream.client.findPath(definition.model);
+    this.cost = readCost(definition, metrics);
     this.hash = hashText(`${definition.upstream}\n${definition.model}`);
   }
 
@@ -93,6 +98,7 @@ export class RouteState {
     this.path = client.findPath(definition.model);
     this.definition = definition;
     this.metrics = metrics;
+    this.cost = readCost(definition, metrics);
     if (isSame) return false;
     this.breaker = { ...NEW_BREAKER, since: performance.now() };
     this.retryAfter.until = Number.NEGATIVE_INFINITY;
@@ -191,6 +197,7 @@ export class RouteState {
     const ended = { ...end, isStream, durationMs: now - startedAt, firstContentMs, laterChunks, traceId };
     this.statistics.ended(ended);
     call.metrics.ended(ended);
+    if (this.cost !== undefined && end.usage !== undefined) call.metrics.paid(computeCost(end.usage, this.cost));
     this.observer.callEnded();
   }
 
@@ -229,6 +236,13 @@ export class RouteState {
     if (next.state === 'closed') this.waiting.clear();
     this.observer.circuitChanged(this);
   }
+}
+
+/** Shows the cost of a route with a cost price from 0 on: an alert on an increase misses a counter that first appears later. */
+function readCost({ cost }: Route, metrics: RouteMetrics): Price | undefined {
+  if (cost == null) return undefined;
+  metrics.paid(0n);
+  return parsePrice(cost);
 }
 
 function mergeCapabilities({ upstream }: UpstreamClient, { capabilities }: Route): UpstreamCapabilities {

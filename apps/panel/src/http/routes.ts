@@ -156,6 +156,7 @@ export const ROUTES = {
   }),
   checkLedger: route('POST /ledger/checks', 'ledger', 'Checks the ledger now'),
   checkJournals: route('GET /ledger/journals', 'ledger.read', 'Checks the journals of catalog and panel now', { readsJournal: true }),
+  showMargin: route('GET /margin', 'ledger.read', 'What the usage of a month was charged, and what it cost', { readsJournal: true }),
   listAudit: route('GET /audit', 'audit.read', 'Changes and sign-ins, newest first', { scope: 'any', readsJournal: true }),
   downloadAudit: route('GET /audit.csv', 'audit.read', 'The same as a file', { scope: 'any' }),
 } satisfies Record<string, Route>;

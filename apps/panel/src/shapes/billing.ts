@@ -13,6 +13,7 @@ import type {
   RotatedKey,
 } from '#contracts/billing/keys.js';
 import type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant } from '#contracts/billing/ledger.js';
+import type { MarginGroup, MarginRow, UsageMarginReply } from '#contracts/billing/margin.js';
 import type {
   AdjustmentCreateReply,
   AdjustmentCreateRequest,
@@ -84,7 +85,8 @@ export type { CreatedKey, RotatedKey };
  * `GET /ledger/checks?limit` replies `LedgerCheckListReply`. `POST /ledger/checks` replies one `LedgerCheckReply`, after seconds on a large
  * ledger.
  */
-export type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant };
+/** `GET /margin?month&by` replies `UsageMarginReply`, after minutes for a large month whose cost prices have steps, tiers or images. */
+export type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant, MarginGroup, MarginRow, UsageMarginReply };
 
 /** `GET /ledger/journals`: the audit journals that the check of the ledger does not include, checked for this reply. */
 export interface JournalCheckListReply {

@@ -65,6 +65,12 @@ export function Instant(): PropertyDecorator {
   return all(Matches(INSTANT, { message }), IsISO8601({ strict: true }, { message }));
 }
 
+/** `2027-01-31`, a day in UTC. */
+export function Day(): PropertyDecorator {
+  const message = '$property must be a day such as 2027-01-31';
+  return all(Matches(/^2\d{3}-\d{2}-\d{2}$/, { message }), IsISO8601({ strict: true }, { message }));
+}
+
 /** Most entries of a list that limits a key. */
 const ALLOWED_MAX = 64;
 

@@ -25,6 +25,7 @@ const PAGES: Record<string, ComponentType> = {
   audit: page(async () => (await import('../pages/audit/audit.js')).Audit),
   accounts: page(async () => (await import('../pages/accounts/accounts.js')).Accounts),
   upstreams: page(async () => (await import('../pages/upstreams/upstreams.js')).Upstreams),
+  margin: page(async () => (await import('../pages/margin/margin.js')).Margin),
   ledger: page(async () => (await import('../pages/ledger/ledger.js')).Ledger),
 };
 const ExplainedRequest = page(async () => (await import('../pages/request/request.js')).RequestPage);

@@ -37,6 +37,7 @@ const OF_PEOPLE: Entry[] = [
 const OF_PLATFORM: Entry[] = [
   { page: 'accounts', name: 'Accounts', icon: 'accounts', permission: 'accounts' },
   { page: 'upstreams', name: 'Upstreams', icon: 'upstreams', permission: 'upstreams.read' },
+  { page: 'margin', name: 'Margin', icon: 'money', permission: 'ledger.read' },
   { page: 'ledger', name: 'Ledger', icon: 'ledger', permission: 'ledger.read' },
 ];
 const MODELS: Entry = { page: 'models', name: 'Models', icon: 'models', permission: 'models.read' };

@@ -1,6 +1,7 @@
 import { useLocation, useSearch } from 'wouter';
 import type { Statement, StatementLine } from '../../../../src/shapes/billing.js';
 import { useApi } from '../../data/api.js';
+import { monthAfter, readMonth, toMonth } from '../../data/months.js';
 import { useSession } from '../../data/session.js';
 import { exactDecimals, plural } from '../../format/numbers.js';
 import { ButtonLink } from '../../parts/button.js';
@@ -9,7 +10,6 @@ import { Money } from '../../parts/money.js';
 import { Card, Empty, Skeleton } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { utcMonth } from '../../parts/time.js';
-import { monthAfter, readMonth, toMonth } from './months.js';
 import styles from './statement-card.module.css';
 import { listStatementTerms } from './statement-sums.js';
 
