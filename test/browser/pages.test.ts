@@ -12,7 +12,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const SCHEMES: Scheme[] = ['light', 'dark'];
 /** Pages of an account, by the names in their address. */
 const OF_ACCOUNT = ['overview', 'usage', 'requests', 'projects', 'keys', 'playground', 'budgets', 'money', 'models', 'members', 'audit'];
-const OF_PLATFORM = ['overview', 'accounts', 'upstreams', 'ledger', 'audit'];
+const OF_PLATFORM = ['overview', 'accounts', 'upstreams', 'ledger', 'margin', 'audit'];
 /** Tabs of the page Models. */
 const TABS = ['scheduled', 'file', 'history'];
 const WITHOUT_SESSION = ['/panel/', '/panel/welcome#incomplete'];
