@@ -51,7 +51,7 @@ function decideSettles(draft: BatchDraft, settles: readonly Settle[], times: Hol
   const byReaper = settles.map(({ reason }) => reason === 'lease-expired');
   const byServices = settles.map((settle, position) => (byReaper[position] ? undefined : endHold(draft, settle, times)));
   const outcomes = settles.map((settle, position) => byServices[position] ?? endHold(draft, settle, times));
-  // All holds are returned before any is charged (see `returnHold`). Late settlements get what is left, of budgets after those that give back.
+  // All holds are returned before any is charged (see `returnHold`). Late settlements get what is left; those that give back come first, for budgets.
   for (const outcome of outcomes) if (typeof outcome === 'object' && 'parts' in outcome) chargeHold(draft, outcome);
   for (const givesBack of [true, false])
     for (const outcome of outcomes)

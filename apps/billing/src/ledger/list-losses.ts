@@ -2,6 +2,7 @@ import type { LedgerLossesReply, LedgerLossesRequest, LossRow, LossSums } from '
 import { ServiceError } from '#contracts/service-error.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { checkedRange, tooMuch } from '../usage/query-usage.js';
+import { LATE_SETTLEMENTS } from '../usage/usage-entries.js';
 import { inUsageSnapshot } from '../usage/usage-snapshot.js';
 
 const ROWS_MAX = 1_000;
@@ -34,7 +35,7 @@ type SummedRow = LossRow & { rowCount: number; total: LossSums };
 
 function summing(from: Date, to: Date): Prisma.Sql {
   const within = (time: string): Prisma.Sql => Prisma.sql`${Prisma.raw(time)} >= ${from} AND ${Prisma.raw(time)} < ${to}`;
-  const late = Prisma.sql`billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id`;
+  const late = Prisma.raw(LATE_SETTLEMENTS);
   return Prisma.sql`WITH lost AS (
       SELECT s.settled_at AS at, s.model, s.upstream, s.reason, 1 AS requests, s.cost AS charged, s.over, 0 AS written_off
       FROM billing.settlement s WHERE s.over > 0 AND ${within('s.settled_at')}

@@ -1,7 +1,7 @@
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { moment, monthAfter, monthStart } from '../journal/journal-rows.js';
-import { DETACHED_TO, USAGE_ENTRIES } from '../usage/usage-entries.js';
+import { DETACHED_TO, LATE_SETTLEMENTS, USAGE_ENTRIES } from '../usage/usage-entries.js';
 import type { RateRules } from './rates.js';
 import { flatCost, summedTokenCost, sumPrompts, TOKEN_COLUMNS } from './usage-cost.js';
 
@@ -71,14 +71,13 @@ export function selectApart(rules: RateRules, month: string, keys: readonly Usag
   const images = haveImagePrices
     ? "s.images, s.image_price, s.price_rules -> 'imageSteps' AS image_classes"
     : 'NULL::int AS images, NULL::bigint AS image_price, NULL::jsonb AS image_classes';
-  const late = 'billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id';
   const stepsReached = `width_bucket(prompt_tokens - 1, ARRAY[${bounds.join(', ')}]::int[])`;
   const same = ['sign', ...keys, 'tier', 'images', 'image_price', 'image_classes'].join(', ');
   return `SELECT ${same}, count(*) FILTER (WHERE prompt_tokens > 0 OR output_tokens > 0) AS billed,
         count(*) FILTER (WHERE prompt_tokens = 0 AND output_tokens = 0) AS unbilled, ${sumPrompts(excessBounds)}
       FROM (${select(1, 's', 'billing.settlement s', 's.settled_at')}
-        UNION ALL ${select(-1, 's', late, 'l.settled_at')}
-        UNION ALL ${select(1, 'l', late, 'l.settled_at')}) entries
+        UNION ALL ${select(-1, 's', LATE_SETTLEMENTS, 'l.settled_at')}
+        UNION ALL ${select(1, 'l', LATE_SETTLEMENTS, 'l.settled_at')}) entries
       GROUP BY ${same}, ${stepsReached}`;
 }
 

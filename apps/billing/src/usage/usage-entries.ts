@@ -21,6 +21,9 @@ export const ENTRY_COLUMNS = ['at', ...DIMENSIONS, ...MEASURES];
 /** Moment before which rows of detached months are missing in the journals; the rollups have them. Null: none are missing. */
 export const DETACHED_TO = `(SELECT max(counted_to)::timestamp AT TIME ZONE 'UTC' FROM billing.detached_month)`;
 
+/** Late settlements `l`, each with the settlement `s` of the reaper that it replaces. */
+export const LATE_SETTLEMENTS = `billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id`;
+
 const ESTIMATED = `CASE WHEN s.prompt_source = 'estimated' OR s.output_source <> 'reported' THEN 1 ELSE 0 END`;
 
 /**
@@ -40,12 +43,12 @@ export const USAGE_ENTRIES = `(
       coalesce(s.upstream, '') COLLATE "C", s.reason COLLATE "C", -1,
       -${ESTIMATED}, -s.prompt_tokens, -s.cached_tokens, -coalesce(s.cache_write_tokens, 0), -coalesce(s.cache_write_1h_tokens, 0), -s.output_tokens, -s.reasoning_tokens, -s.cost, -s.forfeit,
       s.attribution
-    FROM billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id WHERE s.project_id IS NOT NULL
+    FROM ${LATE_SETTLEMENTS} WHERE s.project_id IS NOT NULL
     UNION ALL
     SELECT l.transaction_id, l.settled_at, l.account_id, s.project_id, s.key_id, s.model COLLATE "C",
       coalesce(l.upstream, '') COLLATE "C", l.reason COLLATE "C", 1,
       ${ESTIMATED}, l.prompt_tokens, l.cached_tokens, coalesce(l.cache_write_tokens, 0), coalesce(l.cache_write_1h_tokens, 0),
       l.output_tokens, l.reasoning_tokens, s.cost + l.due - l.writeoff,
       s.forfeit + coalesce(l.forfeit, 0), s.attribution
-    FROM billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id WHERE s.project_id IS NOT NULL
+    FROM ${LATE_SETTLEMENTS} WHERE s.project_id IS NOT NULL
   )`;

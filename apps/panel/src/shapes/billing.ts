@@ -83,9 +83,8 @@ export type { CreatedKey, RotatedKey };
 
 /**
  * `GET /ledger/checks?limit` replies `LedgerCheckListReply`. `POST /ledger/checks` replies one `LedgerCheckReply`, after seconds on a large
- * ledger.
+ * ledger. `GET /margin?month&by` replies `UsageMarginReply`, after minutes for a large month whose cost prices have steps, tiers or images.
  */
-/** `GET /margin?month&by` replies `UsageMarginReply`, after minutes for a large month whose cost prices have steps, tiers or images. */
 export type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant, MarginGroup, MarginRow, UsageMarginReply };
 
 /** `GET /ledger/journals`: the audit journals that the check of the ledger does not include, checked for this reply. */

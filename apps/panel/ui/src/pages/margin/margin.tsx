@@ -12,7 +12,7 @@ import { utcMonth } from '../../parts/time.js';
 
 const GROUPS: Record<MarginGroup, string> = { model: 'Model', account: 'Account', upstream: 'Upstream', day: 'Day' };
 
-/** What the usage of a month was charged, and what it cost at the cost prices of the catalog. */
+/** Shows the charges of a month beside their cost, at the cost prices of the catalog. */
 export function Margin() {
   const [path] = useLocation();
   const search = useSearch();
@@ -23,7 +23,7 @@ export function Margin() {
   const hrefWith = (change: { month?: string; by?: string }) => withQuery(path, { month, by, ...change });
   const amounts = data?.rows.flatMap(({ chargedPicoUsd, costPicoUsd }) => [chargedPicoUsd, costPicoUsd]);
   const decimals = decimalsForAll(amounts?.map(BigInt) ?? []);
-  const money = (pico: string) => <Money pico={pico} decimals={decimals} plain />;
+  const money = (pico: string, key?: string) => <Money key={key} pico={pico} decimals={decimals} plain />;
   const total = data?.total;
   const hasUnpriced = total !== undefined && (total.unpricedRequests !== 0 || total.unpricedChargedPicoUsd !== '0');
   return (
@@ -66,9 +66,9 @@ export function Margin() {
               'Total',
               count(total.requests),
               count(total.unpricedRequests),
-              <Money key="charged" pico={total.chargedPicoUsd} decimals={decimals} plain />,
-              <Money key="cost" pico={total.costPicoUsd} decimals={decimals} plain />,
-              <Money key="margin" pico={total.marginPicoUsd} decimals={decimals} plain />,
+              money(total.chargedPicoUsd, 'charged'),
+              money(total.costPicoUsd, 'cost'),
+              money(total.marginPicoUsd, 'margin'),
             ]
           }
         />
