@@ -151,7 +151,7 @@ function cpuModel() {
 }
 
 /** @param {Record<string, number>} parts */
-function total(parts) {
+export function total(parts) {
   return Object.values(parts).reduce((sum, part) => sum + part, 0);
 }
 

@@ -15,7 +15,7 @@ import { ensureBuilt } from '../scripts/local/build.ts';
 import { stopChild } from './child-process.mjs';
 import { cpuSeconds, machineSeconds, residentMb } from './cpu-time.mjs';
 import { chartAdded, chartCpu, chartRequests } from './plots/charts.mjs';
-import { describeMachine, middle, renderCpu, renderMemory, renderNoise, renderTable } from './report.mjs';
+import { describeMachine, middle, renderCpu, renderMemory, renderNoise, renderTable, total } from './report.mjs';
 import { startMinimalProxy, startPortkey, startUpstream } from './targets.mjs';
 import { startBefore, startTollgate } from './tollgate.mjs';
 
@@ -208,13 +208,13 @@ async function measure(loader, target, { mode, connections }, text, duration) {
   });
   await once(loader, 'message'); // connected
   const before = cpuSeconds(target.pids);
-  const ownBefore = sum(cpuSeconds({ harness: process.pid }));
+  const ownBefore = total(cpuSeconds({ harness: process.pid }));
   const machineBefore = machineSeconds();
   /** @type {[import('./load-worker.mjs').Outcome]} */
   const [outcome] = /** @type {any} */ (await once(loader, 'message'));
   const after = cpuSeconds(target.pids);
   const machineAfter = machineSeconds();
-  const others = machineAfter.used - machineBefore.used - (sum(cpuSeconds({ harness: process.pid })) - ownBefore);
+  const others = machineAfter.used - machineBefore.used - (total(cpuSeconds({ harness: process.pid })) - ownBefore);
   const perThousand = (/** @type {number} */ used) => (outcome.requests > 0 ? (used / outcome.requests) * 1_000 : 0);
   return {
     requestsPerSecond: outcome.requests / outcome.seconds,
@@ -233,12 +233,7 @@ async function measure(loader, target, { mode, connections }, text, duration) {
 /** Adds up `billing`, `billing-2` and so on. @param {Record<string, number>} parts @returns {Record<string, number>} */
 function ofReplicasTogether(parts) {
   const names = Map.groupBy(Object.entries(parts), ([name]) => name.replace(/-\d+$/, ''));
-  return Object.fromEntries([...names].map(([name, entries]) => [name, sum(Object.fromEntries(entries))]));
-}
-
-/** @param {Record<string, number>} parts */
-function sum(parts) {
-  return Object.values(parts).reduce((total, part) => total + part, 0);
+  return Object.fromEntries([...names].map(([name, entries]) => [name, total(Object.fromEntries(entries))]));
 }
 
 /** @param {boolean} stream @param {string} [user] */
@@ -295,7 +290,11 @@ async function save(series, report) {
   await write(`${name}-cpu.svg`, await chartCpu(series));
   const added = await chartAdded(series);
   if (added) await write(`${name}-added.svg`, added);
-  const charts = `![Requests a second by load and target](${name}-requests.svg)\n\n![CPU time a request by load and process](${name}-cpu.svg)${added ? `\n\n![What each target adds to a request](${name}-added.svg)` : ''}`;
+  const charts = [
+    `![Requests a second by load and target](${name}-requests.svg)`,
+    `![CPU time a request by load and process](${name}-cpu.svg)`,
+    ...(added ? [`![What each target adds to a request](${name}-added.svg)`] : []),
+  ].join('\n\n');
   await write(`${name}.md`, `${report}\n${charts}`);
   console.error(`written to bench/results/${name}.md`);
 }

@@ -7,7 +7,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { middle } from '../report.mjs';
+import { middle, total } from '../report.mjs';
 
 const DIRECTORY = fileURLToPath(new URL('.', import.meta.url));
 const COLOR_SCHEME = 'tableau10';
@@ -94,8 +94,7 @@ export function chartAdded(series) {
   const values = [...new Set(series.map(({ target }) => target))].flatMap((target) => {
     const [lone, busy] = [find(target, 1), find(target, 32)];
     if (!direct || !lone || !busy || target === 'direct') return [];
-    const cpu = Object.values(middle(busy.samples).cpu).reduce((sum, part) => sum + part, 0);
-    return [{ target, added: middle(lone.samples).p50 - middle(direct.samples).p50, cpu }];
+    return [{ target, added: middle(lone.samples).p50 - middle(direct.samples).p50, cpu: total(middle(busy.samples).cpu) }];
   });
   if (values.length === 0) return undefined;
   const panel = (/** @type {string} */ field, /** @type {string} */ title) => {
