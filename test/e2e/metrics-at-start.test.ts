@@ -19,9 +19,13 @@ let atStart: Set<string>;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'served-'));
   writeFileSync(join(folder, 'https.pem'), served.cert);
+  writeFileSync(join(folder, 'catalog.yaml'), readFileSync('config/catalog.yaml', 'utf8').replace('# cost:', 'cost:'));
   running = await startPrivateStack({
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }, // nothing listens there: only the counter of traces is wanted
-    serviceEnv: { gateway: { SERVED_CERTIFICATE_FILES: `${join(folder, 'https.pem')},${join(folder, 'missing.pem')}` } },
+    serviceEnv: {
+      gateway: { SERVED_CERTIFICATE_FILES: `${join(folder, 'https.pem')},${join(folder, 'missing.pem')}` },
+      catalog: { CATALOG_FILE: join(folder, 'catalog.yaml') }, // a route has a cost price, which has a counter
+    },
     services: [...SERVICES, 'upstream-sim'],
   });
   atStart = await counterSeries();
