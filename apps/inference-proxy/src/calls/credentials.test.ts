@@ -104,6 +104,8 @@ test('an upstream that rejects every token is asked for one other, and is then a
 });
 
 const EXPIRED = { error: 'invalid_client', error_description: `AADSTS7000222: The provided client secret keys are expired.` };
+/** JSON that `String` throws for. */
+const NO_TEXT = { toString: 1, valueOf: 1 };
 const echoes: TokenBehaviour = (request, response) => {
   const error_description = `wrong: ${MARKER} ${encodeURIComponent(MARKER)} ${request.headers.authorization} ${MARKER}`;
   issuing({ error: MARKER, error_description }, 401)(request, response);
@@ -130,6 +132,8 @@ describe.each<[what: string, behaviour: TokenBehaviour, line: string]>([
   ['without a token', issuing({}), 'issues no token that a header can carry'],
   ['with a header in its token', issuing({ access_token: 'a\r\nx-admin: 1' }), 'issues no token that a header can carry'],
   ['with another kind of token', issuing({ access_token: 'a', token_type: 'mac' }), 'issues no bearer token'],
+  ['with a kind of token that has no text', issuing({ access_token: 'a', token_type: NO_TEXT }), 'issues no bearer token'],
+  ['with a time that has no text', issuing({ accessToken: 'a', expireTime: NO_TEXT }), 'names an end of the token that is no time'],
   ['with a time that is none', issuing({ access_token: 'a', expires_in: 'soon' }), 'names an end of the token that is no time'],
   ['that redirects', issuing('', 302, { location: 'http://169.254.169.254/' }), 'redirects (302), which is not followed'],
   ['that answers without end', (_, response) => void response.end(Buffer.alloc(1_000_000)), 'answers with more than 65536 bytes'],

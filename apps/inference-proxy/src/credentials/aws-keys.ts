@@ -4,7 +4,7 @@ import type { AwsAuth } from '#contracts/upstream-auth.js';
 import { rememberToken } from '../failures/known-keys.js';
 import { assertSentTo, readFileFor, readSecretFor } from '../transport/api-key.js';
 import { type AuthUpstream, noCredential } from './credential.js';
-import { readFields, refused, untilMs, usableMs } from './token-answer.js';
+import { parseMoment, readFields, refused, untilMs, usableMs } from './token-answer.js';
 import type { Issued } from './token-keeper.js';
 import { askForToken, type TokenAnswer } from './token-request.js';
 
@@ -90,7 +90,7 @@ function readContainerToken(): string | undefined {
 }
 
 function toIssued(answer: TokenAnswer, id: unknown, secret: unknown, token: unknown, expiration: unknown): Issued<AwsKeys> {
-  const endsAt = Date.parse(String(expiration));
+  const endsAt = parseMoment(expiration);
   if (Number.isNaN(endsAt)) throw noCredential(`${answer.host} names no time at which its keys end`);
   return { token: toKeys(answer.host, id, secret, token), lifetimeMs: usableMs(answer.host, untilMs(answer, endsAt)) };
 }

@@ -3,7 +3,7 @@ import { readSecret } from '#config/load-config.js';
 import type { CommandAuth } from '#contracts/upstream-auth.js';
 import { assertSentTo } from '../transport/api-key.js';
 import { type AuthUpstream, noCredential } from './credential.js';
-import { issue, parseObject, readToken } from './token-answer.js';
+import { issue, parseMoment, parseObject, readToken } from './token-answer.js';
 import type { Issued } from './token-keeper.js';
 
 const RUN_MS = 10_000;
@@ -27,7 +27,7 @@ export async function runTokenCommand({ auth, baseUrl }: AuthUpstream<CommandAut
   if (fields === undefined) return issue({ host }, output, LIFETIME_MS);
   const { status } = fields as { status?: { token?: unknown; expirationTimestamp?: unknown } };
   if (status?.token === undefined) return readToken({ host, status: 200, headers: {}, text: output });
-  const endsAt = Date.parse(String(status.expirationTimestamp));
+  const endsAt = parseMoment(status.expirationTimestamp);
   return issue({ host }, status.token, Number.isNaN(endsAt) ? LIFETIME_MS : endsAt - Date.now());
 }
 

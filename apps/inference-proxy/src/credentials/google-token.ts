@@ -76,8 +76,9 @@ function readSubjectToken(baseUrl: string, { credential_source: source }: Record
   if (typeof name !== 'string' || !SECRET_FILE_NAME.test(name))
     throw noCredential(`credential_source in the file ${file} must name a file in UPSTREAM_SECRETS_DIR: no other source is read`);
   if (format?.type !== 'json') return readSecretFor(baseUrl, { file: name });
-  const text = readFileFor(baseUrl, name);
-  return issue({ host: `the file ${name}` }, parseObject(text)?.[String(format.subject_token_field_name)], Number.POSITIVE_INFINITY).token;
+  const { subject_token_field_name: field } = format;
+  const token = typeof field === 'string' ? parseObject(readFileFor(baseUrl, name))?.[field] : undefined;
+  return issue({ host: `the file ${name}` }, token, Number.POSITIVE_INFINITY).token;
 }
 
 function readConfiguration(baseUrl: string, file: string, type: string): Record<string, unknown> {

@@ -17,7 +17,7 @@ const SKEW_MS = 30_000;
 export function readToken(answer: TokenAnswer): Issued<string> {
   const fields = readFields(answer);
   const { token_type: type } = fields;
-  if (type !== undefined && !/^bearer$/i.test(String(type))) throw noCredential(`${answer.host} issues no bearer token`);
+  if (type !== undefined && (typeof type !== 'string' || !/^bearer$/i.test(type))) throw noCredential(`${answer.host} issues no bearer token`);
   return issue(answer, fields.access_token ?? fields.accessToken, readLifetimeMs(answer, fields));
 }
 
@@ -40,6 +40,11 @@ export function usableMs(host: string, lifetimeMs: number): number {
 export function readFields(answer: TokenAnswer): Record<string, unknown> {
   if (answer.status !== 200) throw refused(answer);
   return parseObject(answer.text) ?? fail(`${answer.host} answers with something else than a JSON object`);
+}
+
+/** Returns the Unix milliseconds of a moment as text; NaN for any other value. */
+export function parseMoment(value: unknown): number {
+  return typeof value === 'string' ? Date.parse(value) : Number.NaN;
 }
 
 /** Milliseconds until a moment that the endpoint names, by its own clock if it tells: ours may be wrong. */
@@ -94,7 +99,7 @@ function quotable(value: unknown, lengthMax: number): string {
 function readLifetimeMs(answer: TokenAnswer, { expires_in: within, expires_on: on, expireTime }: Record<string, unknown>): number {
   if (within !== undefined) return toNumber(answer, within) * 1_000;
   if (on !== undefined) return untilMs(answer, toNumber(answer, on) * 1_000);
-  return expireTime === undefined ? LIFETIME_MS_DEFAULT : untilMs(answer, toNumber(answer, Date.parse(String(expireTime))));
+  return expireTime === undefined ? LIFETIME_MS_DEFAULT : untilMs(answer, toNumber(answer, parseMoment(expireTime)));
 }
 
 function toNumber({ host }: TokenAnswer, value: unknown): number {

@@ -67,6 +67,11 @@ describe.each(Object.values(ADAPTERS))('$kind', (adapter) => {
       { detail: [{ loc: ['body', 'seed'], msg: 'not a number', input: 'secret prompt' }, { msg: 'bad' }] },
       'body.seed: not a number; bad',
     ],
+    [
+      'a place that has no text',
+      { detail: [{ loc: ['body', { toString: 1, valueOf: 1 }, ['x'], 0, null], msg: 'bad field' }] },
+      'body.0: bad field',
+    ],
     ['a page', '<html>bad field</html>', undefined],
     ['JSON of no known shape', { reason: 'bad field' }, undefined],
     ['an empty message', { error: { message: ' ' } }, undefined],

@@ -99,7 +99,11 @@ export function findMessage(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const faults = Array.isArray(value) ? value.filter(isObject).filter(({ msg }) => typeof msg === 'string') : [];
   if (faults.length === 0) return undefined;
-  return faults.map(({ loc, msg }) => (Array.isArray(loc) ? `${loc.join('.')}: ${msg}` : msg)).join('; ');
+  return faults.map(({ loc, msg }) => (Array.isArray(loc) ? `${loc.filter(isName).join('.')}: ${msg}` : msg)).join('; ');
+}
+
+function isName(part: unknown): part is string | number {
+  return typeof part === 'string' || typeof part === 'number';
 }
 
 /** Returns the value if it is an object, otherwise an empty one. */

@@ -39,6 +39,11 @@ test.each([
   ],
   ['limits of another kind', { ...text, maxLength: [9] }, { ...text, description: 'maxLength: [9]' }],
   ['a pattern', { ...text, pattern: '^a"$' }, { ...text, description: 'matches the regular expression ^a"$' }],
+  [
+    'a format that has no text',
+    { ...text, format: { toString: 1, valueOf: 1 } },
+    { ...text, description: 'format: {"toString":1,"valueOf":1}' },
+  ],
   ['another format', { ...text, format: 'color' }, { ...text, description: 'in the form of a color' }],
   [
     'items',
@@ -58,6 +63,7 @@ test.each([
   ['an open object inside', closed({ a: { type: 'array', items: { type: 'object' } } })],
   ['recursion to the root', closed({ a: { $ref: '#' } })],
   ['recursion of a definition', closed({ a: { $ref: '#/$defs/node' } }, { $defs: { node: recursive } })],
+  ['a reference that has no text', closed({ a: { $ref: { toString: 1, valueOf: 1 } } })],
   ['a reference elsewhere', closed({ a: { $ref: 'https://example.com/schema' } })],
   ['any value', closed({ a: {} })],
   ['any items', closed({ a: { type: 'array' } })],

@@ -104,7 +104,7 @@ function fitKeyword(keyword: string, given: unknown): unknown {
     case 'allOf':
       return fitBranches(keyword, given);
     case '$ref':
-      if (!/^#\/(?:\$defs|definitions)\/[^/]+$/.test(String(given))) throw new Unfit();
+      if (typeof given !== 'string' || !/^#\/(?:\$defs|definitions)\/[^/]+$/.test(given)) throw new Unfit();
       return given;
     case 'enum':
       if (!Array.isArray(given) || given.some(isComplex)) throw new Unfit();
@@ -113,7 +113,7 @@ function fitKeyword(keyword: string, given: unknown): unknown {
       if (isComplex(given)) throw new Unfit();
       return given;
     case 'format':
-      return FORMATS.has(String(given)) ? given : undefined;
+      return typeof given === 'string' && FORMATS.has(given) ? given : undefined;
     case 'minItems':
       return given === 0 || given === 1 ? given : undefined;
     default:
