@@ -47,6 +47,7 @@ export async function startTollgate(
       OTEL_TRACES_SAMPLER_ARG: sampled,
     }),
   };
+  const serviceEnv = { catalog: { CATALOG_FILE, UPSTREAM_LOCAL_URL: `${upstream.origin}/v1` } };
   const stack = await startStack({
     dataDir,
     services: [...SERVICES],
@@ -54,7 +55,7 @@ export async function startTollgate(
     bundled: true,
     quiet: true,
     env,
-    serviceEnv: { catalog: { CATALOG_FILE, UPSTREAM_LOCAL_URL: `${upstream.origin}/v1` } },
+    serviceEnv,
     demo: { usd: '1000000.00', requestsPerMinute: 1_000_000, concurrency: 10_000 },
   });
   const { accountId, projectId, apiKey } = stack;
@@ -66,7 +67,7 @@ export async function startTollgate(
   const programs = layout === 'all' ? /** @type {const} */ (['tollgate']) : REPLICATED;
   const replicas = await startReplicas(
     stack,
-    others.flatMap((number) => programs.map((service) => ({ name: `${service}-${number}`, service, targets: SERVICES, env }))),
+    others.flatMap((number) => programs.map((service) => ({ name: `${service}-${number}`, service, targets: SERVICES, env, serviceEnv }))),
   );
   return {
     name: `Tollgate${variant}`,

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { PidFile } from './pid-file.ts';
 import { freePort } from './ports.ts';
 import { byName, DATABASE_SERVICES, loadSecrets } from './secrets.ts';
-import { STOP_ORDER, serviceProgram, TARGETS, type TargetName, tollgateProgram } from './services.ts';
+import { type ServiceEnv, STOP_ORDER, serviceProgram, TARGETS, type TargetName, tollgateProgram } from './services.ts';
 import type { StackFacts } from './stack.ts';
 import { type Program, Supervisor } from './supervisor.ts';
 
@@ -16,6 +16,8 @@ export interface Replica {
   targets?: readonly TargetName[] | undefined;
   /** Overrides of its settings, such as `GATEWAY_URL` of a panel that calls the gateway. */
   env?: Record<string, string>;
+  /** Overrides of the settings of one service of a `tollgate`. */
+  serviceEnv?: ServiceEnv;
   /** Another checkout, installed and built, whose program runs. Default: this one. */
   root?: string | undefined;
   /** Returns another program that starts the service, such as its image. */
@@ -57,7 +59,7 @@ export async function startReplicas(stack: StackFacts, replicas: Replica[]): Pro
   const gatewayUrls: Record<string, string> = {};
   const panelUrls: Record<string, string> = {};
   const taken = new Map<string, [opsPort: number, gatewayPort: number, panelPort: number]>();
-  const makeProgram = async ({ name, service, targets = TARGETS, env, root, via = {}, wrap }: Replica): Promise<Program> => {
+  const makeProgram = async ({ name, service, targets = TARGETS, env, serviceEnv, root, via = {}, wrap }: Replica): Promise<Program> => {
     const own = taken.get(name) ?? [await freePort(), await freePort(), await freePort()];
     taken.set(name, own);
     const [opsPort, gatewayPort, panelPort] = own;
@@ -70,7 +72,7 @@ export async function startReplicas(stack: StackFacts, replicas: Replica[]): Pro
     const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort, panelPort };
     const ports = { tollgate: opsPort, [service]: opsPort, 'upstream-sim': Number(new URL(stack.upstreamUrl).port) };
     const bundled = stack.bundled && !root && !wrap; // another checkout or an image has no bundles
-    const options = { connections, ports, secrets, env, root, bundled };
+    const options = { connections, ports, secrets, env, serviceEnv, root, bundled };
     const program = service === 'tollgate' ? await tollgateProgram(runs, options) : await serviceProgram(service, options);
     return wrap ? wrap({ ...program, name }) : { ...program, name };
   };

@@ -44,7 +44,7 @@ const SHUTDOWN_GRACE_MS = 10_000;
 /** Node keeps compiled code here: a service starts with a seventh less processor time. */
 const COMPILE_CACHE = join(LOCAL, 'compile-cache');
 /** Settings of a service that differ from its defaults: the panel is there to record the activity. */
-const PREFERRED: Partial<Record<ServiceName, Record<string, string>>> = { gateway: { ACTIVITY_EVENTS: 'true' } };
+const PREFERRED: ServiceEnv = { gateway: { ACTIVITY_EVENTS: 'true' } };
 
 /**
  * A service as a program for the supervisor. It inherits only its own settings, such as `LOG_LEVEL`; only the inference-proxy gets
@@ -84,6 +84,8 @@ export async function serviceProgram(
   };
 }
 
+export type ServiceEnv = Partial<Record<ServiceName, Record<string, string>>>;
+
 /**
  * Several services as one program. A setting of one of them has its name as a prefix: `BILLING_LEASE_MS`. Settings of the shell have none,
  * as they are the same for all, nor have variables of the catalog file.
@@ -99,7 +101,7 @@ export async function tollgateProgram(
   }: Parts & {
     env?: Record<string, string> | undefined;
     root?: string | undefined;
-    serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
+    serviceEnv?: ServiceEnv | undefined;
     bundled?: boolean;
     ports: { tollgate: number };
   },

@@ -8,7 +8,7 @@ import { ROOT, StartError } from './project.mjs';
 import { prometheusConfig, prometheusProgram } from './prometheus.ts';
 import { byName, type DatabaseService, loadSecrets, passwordVariable, readPrivate, type Secrets, writePrivate } from './secrets.ts';
 import { createDemo, createPanelLink, type Demo, type DemoOptions, keyWorks } from './seed.ts';
-import { type Layout, SERVICES, type ServiceName, STOP_ORDER, serviceProgram, tollgateProgram } from './services.ts';
+import { type Layout, SERVICES, type ServiceEnv, type ServiceName, STOP_ORDER, serviceProgram, tollgateProgram } from './services.ts';
 import { MIGRATED_FILE, migrateDatabase, serverAt, startDatabase } from './stack-database.ts';
 import { createStatus, type Status } from './status.mjs';
 import { Supervisor } from './supervisor.ts';
@@ -77,7 +77,7 @@ export interface StackOptions {
   /** Settings for every service, such as `{ LEASE_MS: '2000' }`. */
   env?: Record<string, string>;
   /** Settings for one service. */
-  serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
+  serviceEnv?: ServiceEnv;
   /** Services in one process, or each in its own. Default: `split`. */
   layout?: Layout;
   /** Default: all. Without the gateway there is no demo account. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { Layout, ServiceName } from '../../../scripts/local/services.ts';
+import type { Layout, ServiceEnv, ServiceName } from '../../../scripts/local/services.ts';
 import type { ProgramName, RunningStack, StackFacts } from '../../../scripts/local/stack.ts';
 import { createTestDatabase } from './test-database.js';
 import { requiredVariable } from './test-environment.js';
@@ -41,7 +41,7 @@ export function catalogStack(): StackInfo {
 export async function startPrivateStack(
   options: {
     env?: Record<string, string>;
-    serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
+    serviceEnv?: ServiceEnv;
     /** `all` for tests that kill no service alone: it starts sooner. Default: `split`. */
     layout?: Layout;
     services?: ServiceName[];

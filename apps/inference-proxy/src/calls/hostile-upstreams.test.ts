@@ -2,6 +2,7 @@ import { UPSTREAM_KINDS, type Upstream } from '#contracts/catalog.js';
 import { CONTENT, DIALECT_STREAMS, goodStream } from '#testing/dialect-streams.js';
 import { chunked, type Fault, FaultServer, flood, LAST_CHUNK, replyHead, send, wholeReply } from '#testing/fault-server.js';
 import { longOr } from '#testing/long-run.js';
+import { TRANSPORT_KINDS } from '../../test/transport-kinds.js';
 import { type CallSetting, PATIENT, TestCalls, upstreamAt } from '../../test/upstream-calls.js';
 import {
   contents,
@@ -18,9 +19,9 @@ import {
   writes,
 } from '../../test/upstream-faults.js';
 
-/** Runs every fault of test/upstream-faults.ts in every dialect. */
+/** Runs every fault of test/upstream-faults.ts in every dialect; in `npm test`, those of the transport in `TRANSPORT_KINDS` alone. */
 
-/** Dialects that wait for each timeout in `npm test`. Timeouts belong to the transport: the others wait for them in the long run alone. */
+/** The dialects that wait for each timeout. */
 const TIMED_KINDS = longOr<readonly Upstream['kind'][]>(['openai-chat'], UPSTREAM_KINDS);
 /** Includes the garbage that the test itself makes. */
 const MEMORY_MAX = 128 * 1024 * 1024;
@@ -71,9 +72,11 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     });
   }
 
-  describe('breaks HTTP', () => {
-    test.each(framing)('%s', (...row) => check(row));
-  });
+  if (TRANSPORT_KINDS.includes(kind)) {
+    describe('breaks HTTP', () => {
+      test.each(framing)('%s', (...row) => check(row));
+    });
+  }
 
   describe('sends something else', () => {
     test.each(contents)('%s', (...row) => check(row));
