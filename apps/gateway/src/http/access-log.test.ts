@@ -1,3 +1,5 @@
+import type { StreamEvent } from '#inference/stream-event.js';
+import { NO_USAGE } from '#inference/usage.js';
 import { FakeServices, HELLO, TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
 import { KEY, readText, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
 
@@ -73,6 +75,21 @@ test('the tokens of each model are counted from 0 on', async () => {
   expect(await counts()).toEqual([series('prompt', 0), series('cached', 0), series('output', 0)]);
   await gateway.chat();
   expect(await counts()).toEqual([series('prompt', 5), series('cached', 4), series('output', 2)]);
+});
+
+test('tokens beyond the hold are counted from 0 on', async () => {
+  const fakes = new FakeServices();
+  fakes.model = (stream) => {
+    const report: StreamEvent = { type: 'usage-report', usage: { ...NO_USAGE, promptTokens: 1, outputTokens: 107 } };
+    stream.write(...HELLO.slice(0, -1), report, ...HELLO.slice(-1));
+    stream.end();
+  };
+  gateway = await startTestGateway({}, fakes);
+  const counts = async () => (await gateway.registry.metrics()).match(/^tollgate_gateway_unbilled_tokens_total\{model="test-model".*$/gm);
+  const series = (tokens: number) => [`tollgate_gateway_unbilled_tokens_total{model="test-model"} ${tokens}`];
+  expect(await counts()).toEqual(series(0));
+  await gateway.chat({ max_tokens: 100 });
+  expect(await counts()).toEqual(series(7));
 });
 
 test.each([

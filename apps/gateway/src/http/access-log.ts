@@ -86,6 +86,7 @@ export class AccessLog {
     this.metrics.tokens.inc({ model, kind: 'prompt' }, usage.promptTokens - usage.cachedTokens);
     this.metrics.tokens.inc({ model, kind: 'cached' }, usage.cachedTokens);
     this.metrics.tokens.inc({ model, kind: 'output' }, usage.outputTokens);
+    if (inference.unbilledTokens !== undefined) this.metrics.unbilledTokens.inc({ model }, inference.unbilledTokens);
   }
 }
 

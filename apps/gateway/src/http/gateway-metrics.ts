@@ -44,6 +44,11 @@ export function createGatewayMetrics(registry: Registry) {
       buckets: RESERVE_SECONDS,
     }),
     tokens: counter('tollgate_gateway_tokens_total', 'Tokens billed', ['model', 'kind']),
+    unbilledTokens: counter(
+      'tollgate_gateway_unbilled_tokens_total',
+      'Tokens that upstreams counted beyond the hold of a request: the operator pays for them',
+      ['model'],
+    ),
     activityDropped: counter(
       'tollgate_gateway_activity_dropped_total',
       'Ended requests that were not published, because NATS was away for too long',
@@ -56,8 +61,11 @@ export function createGatewayMetrics(registry: Registry) {
 }
 
 /** Creates the counters of models at 0. */
-export function addModels({ tokens }: GatewayMetrics, models: readonly string[]): void {
-  for (const model of models) for (const kind of ['prompt', 'cached', 'output']) tokens.inc({ model, kind }, 0);
+export function addModels({ tokens, unbilledTokens }: GatewayMetrics, models: readonly string[]): void {
+  for (const model of models) {
+    for (const kind of ['prompt', 'cached', 'output']) tokens.inc({ model, kind }, 0);
+    unbilledTokens.inc({ model }, 0);
+  }
 }
 
 interface GaugeSources {

@@ -132,7 +132,7 @@ export class InferenceRun {
     this.call = undefined;
     this.attempts.record(call, failure);
     const outcome = failure?.code ?? (isComplete ? 'completed' : 'cancelled');
-    const end = { outcome, failure, usage: meter.hasContent ? meter.soFar() : undefined };
+    const end = { outcome, failure, usage: meter.hasContent ? meter.soFar() : undefined, unbilledTokens: meter.outputTokensOver };
     call.end(end);
     this.trace.endAttempt(call, end, this.finishReason);
     if (failure !== undefined) logFailure(this.dependencies.logger, failure, this.logFields(call));

@@ -17,7 +17,8 @@ const SKEW_MS = 30_000;
 export function readToken(answer: TokenAnswer): Issued<string> {
   const fields = readFields(answer);
   const { token_type: type } = fields;
-  if (type !== undefined && (typeof type !== 'string' || !/^bearer$/i.test(type))) throw noCredential(`${answer.host} issues no bearer token`);
+  if (type !== undefined && (typeof type !== 'string' || !/^bearer$/i.test(type)))
+    throw noCredential(`${answer.host} issues no bearer token`);
   return issue(answer, fields.access_token ?? fields.accessToken, readLifetimeMs(answer, fields));
 }
 

@@ -79,6 +79,19 @@ test('calls cost what the cost price of their route says; without one there is n
   expect(await readCost(paid.lines)).toEqual([`tollgate_upstream_cost_pico_usd_total{${labels}} 1032`]);
 });
 
+test('tokens beyond the cap of a request are counted from 0 on, whatever ended the call', async () => {
+  const { lines } = setUp();
+  const read = (): Promise<string[]> => lines(/^tollgate_upstream_unbilled_tokens_total\{/);
+  const series = (tokens: number): string[] => [
+    `tollgate_upstream_unbilled_tokens_total{upstream="test",model="m",upstream_model="theirs"} ${tokens}`,
+  ];
+  expect(await read()).toEqual(series(0));
+  take().end({ outcome: 'completed', failure: undefined, usage: undefined, unbilledTokens: 5 });
+  take().end({ ...FAILED, unbilledTokens: 2 });
+  take().end(FAILED);
+  expect(await read()).toEqual(series(7));
+});
+
 test('a changed dialect duplicates no series, and dialects of one provider share theirs', async () => {
   const { apply, lines } = setUp();
   for (const kind of ['openai-chat', 'openai-responses', 'anthropic-messages', 'openai-chat'] as const) {

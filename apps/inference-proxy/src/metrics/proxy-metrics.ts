@@ -135,6 +135,10 @@ export class ProxyMetrics {
     this.scrape(Counter, 'tollgate_upstream_cost_pico_usd_total', cost, LABELS, () =>
       [...this.routes.values()].flatMap(({ labels, costPicoUsd }): Series[] => (costPicoUsd === undefined ? [] : [[labels, costPicoUsd]])),
     );
+    const unbilled = 'Output tokens that upstreams counted beyond the cap of a request: the operator pays for them';
+    this.scrape(Counter, 'tollgate_upstream_unbilled_tokens_total', unbilled, LABELS, () =>
+      [...this.routes.values()].map(({ labels, unbilledTokens }) => [labels, unbilledTokens]),
+    );
     const tokens = 'Tokens of calls that returned content; cached is part of prompt, reasoning part of output';
     this.countByRoute('tollgate_upstream_tokens_total', tokens, 'kind', (route) => Object.entries(route.tokens));
   }

@@ -12,6 +12,8 @@ export interface CallEnd {
   failure: UpstreamFailure | undefined;
   /** Undefined when no content was returned. */
   usage: Usage | undefined;
+  /** Output tokens that the upstream counted beyond the cap. Absent: none. */
+  unbilledTokens?: number;
 }
 
 /** One upstream call that has ended. Times are in milliseconds. */
@@ -52,6 +54,7 @@ export class RouteMetrics {
   readonly errors = new Map<FailureKind, number>(FAILURE_KINDS.filter((kind) => kind !== 'credential').map((kind) => [kind, 0]));
   readonly oddities = new Map<string, number>(ODDITY_KINDS.map((kind) => [kind, 0]));
   readonly tokens = { prompt: 0, cached: 0, output: 0, reasoning: 0 };
+  unbilledTokens = 0;
   /** Absent: the route never had a cost price. */
   costPicoUsd: number | undefined;
   private readonly findDuration: (errorType: string | undefined) => HistogramSeries;
@@ -83,11 +86,12 @@ export class RouteMetrics {
     this.outputTokens = histograms.tokenUsage.bind({ ...genAi, gen_ai_token_type: 'output' });
   }
 
-  ended({ outcome, failure, isStream, durationMs, firstContentMs, laterChunks, usage, traceId }: EndedCall): void {
+  ended({ outcome, failure, isStream, durationMs, firstContentMs, laterChunks, usage, unbilledTokens = 0, traceId }: EndedCall): void {
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
     if (failure !== undefined) this.errors.set(failure.kind, (this.errors.get(failure.kind) ?? 0) + 1);
     this.findDuration(outcome === 'completed' ? undefined : (failure?.kind ?? outcome)).observe(durationMs / 1_000, traceId);
     if (usage !== undefined) this.count(usage);
+    this.unbilledTokens += unbilledTokens;
     if (!isStream || firstContentMs === undefined) return;
     this.firstToken.observe(firstContentMs / 1_000, traceId);
     if (outcome !== 'completed') return; // the time to the end may be that of a timeout
