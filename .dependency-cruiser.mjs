@@ -178,7 +178,7 @@ export const forbidden = [
     name: 'rules-of-fields-import-nothing',
     comment: 'Browsers load them with the pages.',
     severity: 'error',
-    from: { path: RULES_OF_FIELDS },
+    from: { path: RULES_OF_FIELDS, pathNot: '\\.test\\.ts$' },
     to: {},
   },
   {

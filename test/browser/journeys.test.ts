@@ -54,8 +54,13 @@ describeWithBrowser('journeys', () => {
     await press('Escape');
     await dialog.waitFor({ state: 'detached' });
 
+    // The id that the client has: that of the reply.
     await press('/');
-    await type(requestId);
+    await type('call_1');
+    await press('Enter');
+    await page.getByText('Give the id of a request').waitFor();
+    await press('Control+A');
+    await type(requestId.replace('req_', 'chatcmpl-'));
     await press('Enter');
     await page.waitForURL(`**/requests/${requestId}`);
     await untilSettled(page);

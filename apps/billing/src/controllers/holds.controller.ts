@@ -21,10 +21,10 @@ import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { nameReader } from '../accounts/name-reader.js';
 import { HoldLanes } from '../batch/hold-lanes.js';
+import { findRequest } from '../holds/find-request.js';
 import { listHolds } from '../holds/list-holds.js';
 import { listRequests } from '../holds/list-requests.js';
 import { Renewals } from '../holds/renewals.js';
-import { showRequest } from '../holds/show-request.js';
 
 @Controller()
 export class HoldsController {
@@ -81,7 +81,7 @@ export class HoldsController {
   @Serves(requestShow)
   async show({ requestId }: RequestShowRequest, { caller }: CallContext) {
     const reader = nameReader(caller, undefined);
-    return this.reads.read(reader, [requestShow.subject, requestId], (prisma) => showRequest(prisma, requestId));
+    return this.reads.read(reader, [requestShow.subject, requestId], (prisma) => findRequest(prisma, requestId));
   }
 }
 

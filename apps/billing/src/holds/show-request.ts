@@ -12,10 +12,17 @@ import { toUsage } from './usage-columns.js';
  * @throws {ServiceError} `not_found` when the request never had a hold.
  */
 export async function showRequest(prisma: PrismaClient, requestId: string): Promise<BilledRequest> {
+  const request = await readRequest(prisma, requestId);
+  if (!request) throw noSuchRequest();
+  return request;
+}
+
+/** As `showRequest`. Undefined: it never had a hold. */
+export async function readRequest(prisma: PrismaClient, requestId: string): Promise<BilledRequest | undefined> {
   const hold = await prisma.hold.findFirst({ where: { requestId }, orderBy: { createdAt: 'desc' } });
   if (hold) return runningRequest(hold);
   const settlement = await prisma.settlement.findFirst({ where: { requestId }, orderBy: { settledAt: 'desc' }, include: { late: true } });
-  if (!settlement) throw noSuchRequest();
+  if (!settlement) return undefined;
   const notes = await prisma.movement.findMany({ where: { noteOf: settlement.holdId }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] });
   return { ...settledRequest(settlement), creditNotes: notes.map(creditNote) };
 }

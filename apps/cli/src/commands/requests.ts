@@ -71,8 +71,8 @@ export const requestCommands = [
   command({
     name: 'request show',
     summary: 'Show what one request held, used and cost, and the origin of each number',
-    parameters: { requestId: argument(text(128, 'request-id'), 'the x-request-id of the reply') },
-    examples: ['request show <request-id>'],
+    parameters: { requestId: argument(text(128, 'request-id'), 'its x-request-id, or the id of its reply, hold or trace') },
+    examples: ['request show <request-id>', 'request show chatcmpl-<digits>'],
     endpoint: requestShow,
     request: ({ requestId }) => ({ requestId }),
     render: (request) => renderRequest(request, loadConfig(CliConfig).traceUrl),

@@ -1,6 +1,7 @@
 import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsOptional } from 'class-validator';
 import { Id, Instant, Text } from '#contracts/billing/fields.js';
 import type { EndedRequest } from '#contracts/gateway.js';
+import { parseRequestName } from '#contracts/rules/request-id.js';
 import type { JournalReads } from '#database/journal-reads.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { PanelError } from '../errors/panel-error.js';
@@ -10,7 +11,7 @@ import { readGaps } from './recording.js';
 import { NO_ID } from './write-requests.js';
 
 /** A request id with its time, a UUIDv7. */
-const REQUEST_ID = /^req_([0-9a-f]{12})7[0-9a-f]{19}$/;
+const REQUEST_ID = /^req_([0-9a-f]{12})7/;
 
 /** Reads what was recorded. */
 export class Activity {
@@ -21,8 +22,9 @@ export class Activity {
     return this.reads.read(reader, ['traffic', query], (prisma) => queryTraffic(prisma, query));
   }
 
-  /** Returns a request as its gateway reported it; undefined when it is not recorded. */
-  async show(requestId: string, reader: string): Promise<(EndedRequest & { accountId: string }) | undefined> {
+  /** Returns a request, by its id or that of its reply, as its gateway reported it; undefined when it is not recorded. */
+  async show(id: string, reader: string): Promise<(EndedRequest & { accountId: string }) | undefined> {
+    const requestId = parseRequestName(id)?.requestId ?? '';
     const [, time] = REQUEST_ID.exec(requestId) ?? [];
     if (time === undefined) return undefined;
     const receivedAt = new Date(Number.parseInt(time, 16));

@@ -5,6 +5,7 @@ import { Id, Instant, type Paged, Text } from './fields.js';
 import { ALL_SETTLE_REASONS, type PinnedPrice, type SettleReason, type Settler, type TokenUsage } from './holds.js';
 
 export class RequestShowRequest {
+  /** Its own id, that of its reply, of its hold, or of its trace; of several requests with a client's trace the newest. */
   @Text(128) requestId!: string;
 }
 

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
+import { parseRequestName, REQUEST_ID_FORMS } from '#contracts/rules/request-id.js';
 import type { Permission } from '../../../src/shapes/identity.js';
 import { useSession } from '../data/session.js';
 import { Button, IconButton } from '../parts/button.js';
@@ -141,21 +142,28 @@ function Brand() {
 /** Opens a request by its id, from anywhere with the key `/`. */
 function FindRequest({ onClose }: { onClose: () => void }) {
   const [id, setId] = useState('');
+  const [fault, setFault] = useState<string>();
   const [, navigate] = useLocation();
   return (
     <Dialog title="Find a request" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          navigate(`/requests/${encodeURIComponent(id.trim())}`);
+          const name = parseRequestName(id);
+          if (!name) return setFault(REQUEST_ID_FORMS);
+          navigate(`/requests/${name.uuid ?? name.requestId}`);
           onClose();
         }}
       >
         <TextField
           label="Request id"
-          hint="The header x-request-id of the reply, or the id in an error message."
+          hint="The id of a request, of its reply (chatcmpl-…, resp_…, msg_…), hold or trace."
+          fault={fault}
           value={id}
-          onText={setId}
+          onText={(text) => {
+            setId(text);
+            setFault(undefined);
+          }}
           autoComplete="off"
           spellCheck={false}
           required

@@ -1,5 +1,6 @@
 import { useState } from 'react';
-import { Link, useParams } from 'wouter';
+import { Link, Redirect, useParams } from 'wouter';
+import { parseRequestName, REQUEST_ID_FORMS } from '#contracts/rules/request-id.js';
 import type { BilledRequest } from '../../../../src/shapes/billing.js';
 import type { ActivityReply, EndedRequest } from '../../../../src/shapes/overview.js';
 import { ApiError, useApi } from '../../data/api.js';
@@ -20,20 +21,30 @@ const RUNNING_MS = 2_000;
 
 /** One request explained: its way from the key to the settlement, and its cost term by term. */
 export function RequestPage() {
-  const { requestId = '' } = useParams<{ requestId: string }>();
+  const { requestId: named = '' } = useParams<{ requestId: string }>();
+  const name = parseRequestName(named);
+  const requestId = name?.requestId ?? named;
   const [isRunning, setRunning] = useState(false);
-  const path = `/requests/${encodeURIComponent(requestId)}`;
-  const { data: request, error } = useApi<BilledRequest>(path, {
+  const path = `/requests/${encodeURIComponent(named)}`;
+  const {
+    data: request,
+    error,
+    isPlaceholderData,
+  } = useApi<BilledRequest>(path, {
     refetchMs: isRunning ? RUNNING_MS : undefined,
     handles: ['not_found'],
   });
   if (request && request.requestId === requestId && isRunning !== !request.settlement) setRunning(!request.settlement);
   const isMissing = error instanceof ApiError && error.code === 'not_found';
   const activity = useActivity(requestId, request);
+  // The address may have the id of its reply, hold or trace.
+  const found = isMissing ? activity?.requestId : request?.requestId;
+  if (found && found !== named && !isPlaceholderData) return <Redirect to={`/requests/${found}`} replace />;
   return (
     <Page title="Request" about={<code className={styles.id}>{requestId}</code>} actions={request && <CopyAsText request={request} />}>
       {isMissing && !activity && (
         <Card title="No request with this id is known">
+          {!name && <p>{REQUEST_ID_FORMS}</p>}
           <p>
             A request that was refused opens no hold and costs nothing; the panel records it for some days while it runs. Requests of other
             accounts are not shown.
