@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { panelInvite } from '#contracts/panel.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -10,6 +12,8 @@ export { untilSettled } from '../../scripts/local/until-settled.ts';
 const FOUND = process.env.TEST_CHROMIUM;
 // Left out on machines that have no Chromium and cannot fetch one.
 export const describeWithBrowser = FOUND ? describe : describe.skip;
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 export const PASSWORD = 'a quiet orange river';
 export type Scheme = 'light' | 'dark';
@@ -84,4 +88,13 @@ export async function signInByInvite(
   });
   if (response.status !== 201) throw new Error(await response.text());
   return response.headers.get('set-cookie')?.split(';')[0] ?? '';
+}
+
+/** Returns what axe finds on a page. `rules`: only these. */
+export async function axeFindings(page: Page, rules?: string[]): Promise<object[]> {
+  await page.evaluate(AXE);
+  const { violations } = (await page.evaluate(
+    `axe.run(${JSON.stringify({ ...(rules && { runOnly: rules }), resultTypes: ['violations'] })})`,
+  )) as { violations: { id: string; nodes: { html: string }[] }[] };
+  return violations.map(({ id, nodes }) => ({ id, elements: nodes.map(({ html }) => html.slice(0, 200)) }));
 }

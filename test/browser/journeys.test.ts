@@ -51,7 +51,12 @@ describeWithBrowser('journeys', () => {
     const line = await dialog.locator('code').filter({ hasText: 'curl' }).innerText();
     const { stdout } = await run('bash', ['-c', `${line} --silent --include`]);
     const requestId = stdout.match(/^x-request-id: (\S+)/im)?.[1] ?? stdout;
+    // Escape loses no key that was not copied.
     await press('Escape');
+    await press('Escape');
+    await dialog.getByText('Not copied yet').waitFor();
+    await dialog.getByRole('button', { name: 'Done' }).focus();
+    await press('Enter');
     await dialog.waitFor({ state: 'detached' });
 
     // The id that the client has: that of the reply.

@@ -1,14 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
 import { stack } from '#testing/stack.js';
 import { createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
-import { describeWithBrowser, openPage, type Scheme, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
+import { axeFindings, describeWithBrowser, openPage, type Scheme, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
 
 /** Every page with data: accessible, within the content policy, without an error, no wider than a phone, in both schemes. */
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SCHEMES: Scheme[] = ['light', 'dark'];
 /** Pages of an account, by the names in their address. */
 const OF_ACCOUNT = ['overview', 'usage', 'requests', 'projects', 'keys', 'playground', 'budgets', 'money', 'models', 'members', 'audit'];
@@ -55,14 +51,6 @@ describeWithBrowser('pages', () => {
     });
     await response.text();
     return response.headers.get('x-request-id') ?? '';
-  }
-
-  async function axeFindings(page: Page, rules?: string[]): Promise<object[]> {
-    await page.evaluate(AXE);
-    const { violations } = (await page.evaluate(
-      `axe.run(${JSON.stringify({ ...(rules && { runOnly: rules }), resultTypes: ['violations'] })})`,
-    )) as { violations: { id: string; nodes: { html: string }[] }[] };
-    return violations.map(({ id, nodes }) => ({ id, elements: nodes.map(({ html }) => html.slice(0, 200)) }));
   }
 
   test('the first page loads at most 160 kB of compressed script and shows its data without a jump', async () => {

@@ -1,7 +1,7 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
 import type { BudgetPeriod, BudgetUnit } from '#contracts/billing/budgets.js';
 import type { LimitLeft, PinnedPrice, ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
-import { modelMatcher } from '#contracts/billing/model-pattern.js';
+import { modelMatcher } from '#contracts/rules/model-pattern.js';
 import type { Batch, BatchOutcomes, HoldTimes, Settle } from '../src/batch/batch.js';
 import { type BudgetWindow, windowAt } from '../src/calendar/budget-window.js';
 import type { Limits } from '../src/limits/rate-limit.js';

@@ -1,6 +1,6 @@
 import type { LimitLeft, ReserveRequest } from '#contracts/billing/holds.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
-import { modelMatcher } from '#contracts/billing/model-pattern.js';
+import { modelMatcher } from '#contracts/rules/model-pattern.js';
 import { listTargets, type Payer } from '../payer/payer.js';
 import {
   addToWindow,

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { ResolvedKey } from '#contracts/billing/keys.js';
-import { modelMatcher } from '#contracts/billing/model-pattern.js';
+import { modelMatcher } from '#contracts/rules/model-pattern.js';
 
 /** The owner of a key, and what the key may be used for. */
 export interface Caller extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accountId'> {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Actor } from '#contracts/audit.js';
 import { type CreatedKey, keyCreate, keyRevoke } from '#contracts/billing/keys.js';
+import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
+import { PLAYGROUND_KEY_MS, PLAYGROUND_KEY_NAME } from '#contracts/rules/playground-keys.js';
 import type { Logger } from '#observability/logger.js';
 import { PanelError } from '../errors/panel-error.js';
 import type { Sessions } from '../identity/sessions.js';
@@ -9,14 +11,11 @@ import type { Services } from '../services/services.js';
 
 /** Milliseconds that a request of the playground may take. */
 export const RUN_MS_MAX = 600_000;
-/** Milliseconds from the making of a key to its end. */
-const KEY_MS = 3_600_000;
 /** Milliseconds between two looks at the sessions of the keys. */
 const SWEEP_MS = 5_000;
 /** Keys that a replica holds, and those of one person among them: a key for each session and project. */
 export const KEYS_MAX = 1_000;
 export const PERSON_KEYS_MAX = 8;
-const NAME_LENGTH_MAX = 200;
 
 /** Author of what the panel does by itself. */
 const PANEL: Actor = { actor: 'service/panel' };
@@ -75,7 +74,7 @@ export class PlaygroundKeys {
     const now = Date.now();
     const key =
       this.usable().find((one) => one.holder === holder && one.projectId === projectId && one.expiresAt - now > RUN_MS_MAX) ??
-      this.make(request, { keyId: randomUUID(), projectId, holder, userId, sessionId: session?.id, expiresAt: now + KEY_MS });
+      this.make(request, { keyId: randomUUID(), projectId, holder, userId, sessionId: session?.id, expiresAt: now + PLAYGROUND_KEY_MS });
     key.running += 1;
     this.held.delete(key);
     this.held.add(key);
@@ -119,7 +118,7 @@ export class PlaygroundKeys {
   ): PlaygroundKey {
     const { keyId, projectId, userId } = made;
     this.makeRoom(userId);
-    const name = `Playground of ${requireCaller(request).actorName}`.slice(0, NAME_LENGTH_MAX);
+    const name = `${PLAYGROUND_KEY_NAME}${requireCaller(request).actorName}`.slice(0, NAME_LENGTH_MAX);
     const expiresAt = new Date(made.expiresAt).toISOString();
     const created = this.services.change(request, keyCreate, { keyId, projectId, name, expiresAt });
     const key = { ...made, created, over: new AbortController(), running: 0 };

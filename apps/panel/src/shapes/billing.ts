@@ -14,6 +14,7 @@ import type {
 } from '#contracts/billing/keys.js';
 import type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant } from '#contracts/billing/ledger.js';
 import type { MarginGroup, MarginRow, UsageMarginReply } from '#contracts/billing/margin.js';
+import type { ModelLimit, OperatorLimits } from '#contracts/billing/model-limits.js';
 import type {
   AdjustmentCreateReply,
   AdjustmentCreateRequest,
@@ -66,7 +67,7 @@ export type { Budget, BudgetListReply, BudgetPeriod, BudgetUnit };
 export type BudgetSetBody = Omit<BudgetSetRequest, 'accountId' | 'createOnly'>;
 
 /** `GET /projects/{projectId}/keys?limit&cursor` and `GET /accounts/{a}/keys?limit&cursor`, oldest first, whatever their state. */
-export type { ApiKey, KeyListReply, KeyRow };
+export type { ApiKey, KeyListReply, KeyRow, ModelLimit, OperatorLimits };
 
 /** `POST /projects/{projectId}/keys`. Replies `CreatedKey`. */
 export type KeyCreateBody = Omit<KeyCreateRequest, 'projectId'>;

@@ -4,6 +4,8 @@ import {
   type Filters,
   GROUPS,
   type Group,
+  KEY_KINDS,
+  type KeyKind,
   MEASURES,
   type Measure,
   RANGES,
@@ -28,6 +30,10 @@ test('an address and its filters are the same', () => {
     ending: text,
     group: choice<Group>(GROUPS),
     measure: choice<Measure>(MEASURES),
+    search: text,
+    creator: text,
+    only: choice<KeyKind>(KEY_KINDS),
+    sort: text,
   };
   const byRange = fc.record({ range: choice<RangeName>(RANGES), ...others }, { requiredKeys: [] });
   const byTimes = fc.record({ from: fc.constant(iso(NOW - DAY_MS)), to: fc.constant(iso(NOW)), ...others }, { requiredKeys: ['from'] });

@@ -15,6 +15,14 @@ export interface Filters {
   ending?: string;
   group?: Group;
   measure?: Measure;
+  /** Part of a name. */
+  search?: string;
+  /** The person or program that made a key. */
+  creator?: string;
+  /** Keys of one kind. */
+  only?: KeyKind;
+  /** Column of a table, with `-` before it for the largest first. */
+  sort?: string;
 }
 
 export const RANGES = { '1h': '1 h', '24h': '24 h', '7d': '7 d', '30d': '30 d', month: 'Month' } as const;
@@ -24,8 +32,14 @@ export type Group = keyof typeof GROUPS;
 export const MEASURES = { cost: 'Cost', requests: 'Requests', tokens: 'Tokens' } as const;
 export type Measure = keyof typeof MEASURES;
 
-const CHOICES: Partial<Record<keyof Filters, object>> = { range: RANGES, group: GROUPS, measure: MEASURES };
-const NAMES: (keyof Filters)[] = ['range', 'from', 'to', 'project', 'key', 'model', 'upstream', 'ending', 'group', 'measure'];
+export const KEY_KINDS = { unused: 'Never used', idle: 'Unused for 30 days', endless: 'Without an end', limited: 'With limits' } as const;
+export type KeyKind = keyof typeof KEY_KINDS;
+
+const CHOICES: Partial<Record<keyof Filters, object>> = { range: RANGES, group: GROUPS, measure: MEASURES, only: KEY_KINDS };
+const NAMES: (keyof Filters)[] = [
+  ...(['range', 'from', 'to', 'project', 'key', 'model', 'upstream', 'ending', 'group', 'measure'] as const),
+  ...(['search', 'creator', 'only', 'sort'] as const),
+];
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const LENGTHS: Record<Exclude<RangeName, 'month'>, number> = { '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS };

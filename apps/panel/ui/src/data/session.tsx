@@ -1,5 +1,6 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react';
 import { useLocation } from 'wouter';
+import { isPlaygroundKey } from '#contracts/rules/playground-keys.js';
 import type { AccountRow, KeyListReply, Project, ProjectListReply } from '../../../src/shapes/billing.js';
 import type { MeReply, Permission } from '../../../src/shapes/identity.js';
 import { useApi } from './api.js';
@@ -59,7 +60,10 @@ export function useSession(): PanelSession {
 
 const ROWS_MAX = 1_000;
 
-/** Projects and keys of an account, by default that of the page, and the names of their ids. Two calls, which the pages share. */
+/**
+ * Projects and keys of an account, by default that of the page, and the names of their ids. Two calls, which the pages share. Keys of the
+ * playground are apart: they have one name, and are no choice.
+ */
 export function useNames(of?: string) {
   const { account: ofPage, accountName } = useSession();
   const account = of ?? ofPage;
@@ -76,7 +80,17 @@ export function useNames(of?: string) {
     },
     [keys.data],
   );
-  return { projects: projects.data?.projects, keys: keys.data?.keys, projectName, keyName, accountName };
+  const split = useMemo(() => Object.groupBy(keys.data?.keys ?? [], (key) => (isPlaygroundKey(key) ? 'ofPlayground' : 'own')), [keys.data]);
+  return {
+    projects: projects.data?.projects,
+    keys: keys.data && (split.own ?? []),
+    playgroundKeys: keys.data && (split.ofPlayground ?? []),
+    /** True: there are more keys than the page loads. */
+    hasMoreKeys: keys.data?.nextCursor != null,
+    projectName,
+    keyName,
+    accountName,
+  };
 }
 
 /** The options of a choice between projects. */

@@ -4,8 +4,15 @@ import { IconButton } from './button.js';
 import { classNames } from './class-names.js';
 import styles from './copy-line.module.css';
 
+interface CopyLineProps {
+  text: string;
+  label?: string;
+  wrap?: boolean;
+  onCopied?: () => void;
+}
+
 /** Code with a button that copies it. Lines wrap nowhere; the box scrolls. */
-export function CopyLine({ text, label = 'Copy', wrap }: { text: string; label?: string; wrap?: boolean }) {
+export function CopyLine({ text, label = 'Copy', wrap, onCopied }: CopyLineProps) {
   const [copied, setCopied] = useState(false);
   return (
     <div className={styles.line}>
@@ -16,7 +23,12 @@ export function CopyLine({ text, label = 'Copy', wrap }: { text: string; label?:
       <IconButton
         icon={copied ? 'check' : 'copy'}
         label={copied ? 'Copied' : label}
-        onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+        onClick={() => {
+          void navigator.clipboard.writeText(text).then(() => {
+            setCopied(true);
+            onCopied?.();
+          });
+        }}
         onBlur={() => setCopied(false)}
       />
     </div>
@@ -24,7 +36,7 @@ export function CopyLine({ text, label = 'Copy', wrap }: { text: string; label?:
 }
 
 /** A call of a model for each program, in tabs. `call` is undefined while its model loads. */
-export function CallLines({ call }: { call: Call | undefined }) {
+export function CallLines({ call, onCopied }: { call: Call | undefined; onCopied?: () => void }) {
   const [shown, setShown] = useState<CallName>('curl');
   return (
     <>
@@ -35,7 +47,7 @@ export function CallLines({ call }: { call: Call | undefined }) {
           </button>
         ))}
       </div>
-      {call && <CopyLine text={CALLS[shown].text(call)} label="Copy the call" />}
+      {call && <CopyLine text={CALLS[shown].text(call)} label="Copy the call" {...(onCopied && { onCopied })} />}
     </>
   );
 }

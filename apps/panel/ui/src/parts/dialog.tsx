@@ -1,11 +1,22 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useChange } from '../data/api.js';
 import { Button, IconButton } from './button.js';
 import styles from './dialog.module.css';
 import { Failure } from './page.js';
 
-/** A modal dialog. The browser keeps the focus inside and returns it. Mount it to open it; `onClose` absent: it cannot be closed. */
-export function Dialog({ title, children, onClose }: { title: string; children: ReactNode; onClose?: () => void }) {
+interface DialogProps {
+  title: string;
+  children: ReactNode;
+  /** Absent: it cannot be closed. */
+  onClose?: () => void;
+  /** What Escape does. Default: it closes. */
+  onEscape?: () => void;
+  /** A text of the dialog was copied by hand. */
+  onCopy?: () => void;
+}
+
+/** A modal dialog. The browser keeps the focus inside and returns it. Mount it to open it. */
+export function Dialog({ title, children, onClose, onEscape = onClose, onCopy }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -20,9 +31,15 @@ export function Dialog({ title, children, onClose }: { title: string; children: 
       ref={dialog}
       className={styles.dialog}
       aria-labelledby={titleId}
+      onCopy={onCopy}
+      // Browsers close on a second Escape, whatever the event `cancel` says.
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') event.preventDefault();
+        if (event.key === 'Escape' && !event.repeat) onEscape?.();
+      }}
       onCancel={(event) => {
         event.preventDefault();
-        onClose?.();
+        onEscape?.();
       }}
     >
       <header className={styles.head}>
@@ -34,11 +51,22 @@ export function Dialog({ title, children, onClose }: { title: string; children: 
   );
 }
 
-/** A dialog that shows what was made, once, with the button that ends it. */
-export function DoneDialog({ children, ...frame }: { title: string; children: ReactNode; onClose: () => void }) {
+interface DoneDialogProps {
+  title: string;
+  /** `onCopied`: call it when what was made is copied. */
+  children: (onCopied: () => void) => ReactNode;
+  onClose: () => void;
+}
+
+/** A dialog that shows what was made, once, with the button that ends it. Escape ends it only after what was made is copied. */
+export function DoneDialog({ children, ...frame }: DoneDialogProps) {
+  const [isCopied, setCopied] = useState(false);
+  const [isAsked, setAsked] = useState(false);
+  const onCopied = () => setCopied(true);
   return (
-    <Dialog {...frame}>
-      {children}
+    <Dialog {...frame} onEscape={isCopied ? frame.onClose : () => setAsked(true)} onCopy={onCopied}>
+      {children(onCopied)}
+      {isAsked && !isCopied && <p role="alert">Not copied yet, and not shown again. Copy it, or close with Done.</p>}
       <DialogActions>
         <Button look="primary" onClick={frame.onClose}>
           Done

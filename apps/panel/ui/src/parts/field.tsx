@@ -40,13 +40,39 @@ export function LimitField({ placeholder = 'No limit', ...rest }: InputProps & T
   return <TextField {...rest} type="number" min={1} placeholder={placeholder} />;
 }
 
+/** A field without a visible label, for filters. */
+export function SearchField({ label, value, onText }: TextProps) {
+  return (
+    <input
+      type="search"
+      className={styles.compact}
+      aria-label={label}
+      placeholder={label}
+      value={value}
+      data-active={value ? '' : undefined}
+      onChange={(event) => onText(event.target.value)}
+    />
+  );
+}
+
 /** A label and an area that grows with its text. */
-export function AreaField({ label, onText, ...rest }: AreaProps & TextProps) {
+export function AreaField({ label, hint, onText, ...rest }: AreaProps & TextProps & { hint?: ReactNode }) {
   const id = useId();
   return (
     <div className={styles.field}>
       <label htmlFor={id}>{label}</label>
-      <textarea {...rest} id={id} className={styles.area} onChange={(event) => onText(event.target.value)} />
+      <textarea
+        {...rest}
+        id={id}
+        className={styles.area}
+        onChange={(event) => onText(event.target.value)}
+        aria-describedby={hint ? `${id}-line` : undefined}
+      />
+      {hint && (
+        <p id={`${id}-line`} className={styles.hint}>
+          {hint}
+        </p>
+      )}
     </div>
   );
 }

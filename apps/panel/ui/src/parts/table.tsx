@@ -6,7 +6,9 @@ import styles from './table.module.css';
 
 export interface Column<Row> {
   /** Empty for a column of buttons. */
-  head: string;
+  head: ReactNode;
+  /** Names the column where its head is no text. */
+  key?: string;
   cell: (row: Row) => ReactNode;
   /** Numbers stand at the end, so that their digits stand below one another. */
   align?: 'end';
@@ -16,6 +18,14 @@ export interface Column<Row> {
   grow?: boolean;
   /** Breaks a long text into lines instead. */
   wrap?: boolean;
+  /** Name by which the rows can be sorted. */
+  sort?: string;
+}
+
+interface Sorting {
+  /** Name of a column; `-` before it: the largest first. */
+  by: string;
+  onSort: (by: string) => void;
 }
 
 interface TableProps<Row> {
@@ -32,11 +42,12 @@ interface TableProps<Row> {
   /** Cells of the last row, which has the sums. */
   foot?: ReactNode[];
   isMuted?: (row: Row) => boolean;
+  sorting?: Sorting;
 }
 
 const PLACEHOLDERS = Array.from({ length: 20 }, (_, at) => `placeholder ${at}`);
 
-export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders = 6, foot, isMuted }: TableProps<Row>) {
+export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders = 6, foot, isMuted, sorting }: TableProps<Row>) {
   if (rows?.length === 0 && empty) return empty;
   const cellProps = ({ align, wide, grow, wrap }: Column<Row>) => ({
     'data-align': align,
@@ -51,11 +62,11 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders
           <tr>
             {columns.map((column) =>
               column.head ? (
-                <th key={column.head} scope="col" {...cellProps(column)}>
-                  {column.head}
+                <th key={columnKey(column)} scope="col" {...cellProps(column)} aria-sort={findOrder(column.sort, sorting)}>
+                  {column.sort && sorting ? <SortButton column={column.sort} text={column.head} sorting={sorting} /> : column.head}
                 </th>
               ) : (
-                <td key={column.head} />
+                <td key={columnKey(column)} />
               ),
             )}
           </tr>
@@ -65,7 +76,7 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders
             ? rows.map((row) => (
                 <tr key={rowKey(row)} className={classNames(isMuted?.(row) && styles.muted)}>
                   {columns.map((column) => (
-                    <td key={column.head} {...cellProps(column)}>
+                    <td key={columnKey(column)} {...cellProps(column)}>
                       {column.cell(row)}
                     </td>
                   ))}
@@ -74,7 +85,7 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders
             : PLACEHOLDERS.slice(0, placeholders).map((placeholder) => (
                 <tr key={placeholder}>
                   {columns.map((column) => (
-                    <td key={column.head} {...cellProps(column)}>
+                    <td key={columnKey(column)} {...cellProps(column)}>
                       <Skeleton width={column.grow ? '8rem' : '4rem'} />
                     </td>
                   ))}
@@ -85,7 +96,7 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders
           <tfoot>
             <tr>
               {columns.map((column, at) => (
-                <td key={column.head} {...cellProps(column)}>
+                <td key={columnKey(column)} {...cellProps(column)}>
                   {foot[at]}
                 </td>
               ))}
@@ -94,6 +105,25 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders
         )}
       </table>
     </section>
+  );
+}
+
+function columnKey<Row>({ head, key }: Column<Row>): string {
+  return key ?? `${head}`;
+}
+
+function findOrder(column: string | undefined, sorting: Sorting | undefined): 'ascending' | 'descending' | undefined {
+  if (column === undefined || !sorting) return undefined;
+  if (sorting.by === column) return 'ascending';
+  return sorting.by === `-${column}` ? 'descending' : undefined;
+}
+
+/** Sorts by a column, the largest first; again: the smallest first. */
+function SortButton({ column, text, sorting: { by, onSort } }: { column: string; text: ReactNode; sorting: Sorting }) {
+  return (
+    <button type="button" className={styles.sort} onClick={() => onSort(by === `-${column}` ? column : `-${column}`)}>
+      {text}
+    </button>
   );
 }
 

@@ -1,15 +1,25 @@
 import type { ReactNode } from 'react';
 import type { Budget, KeyRow } from '../../../../src/shapes/billing.js';
+import { count, decimalsForAll } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
 import { TightestBudget } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';
 import { Moment } from '../../parts/moment.js';
-import { Table, TwoLines } from '../../parts/table.js';
+import { Money } from '../../parts/money.js';
+import { type Column, Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
+import { hasEnded, type KeyUsage, mayRotate } from './key-list.js';
 import { keyTitle, keyWords } from './key-words.js';
 import styles from './keys.module.css';
+import { LimitBadges } from './limits-fields.js';
 
 export type KeyAction = 'edit' | 'rotate' | 'revoke';
+
+/** The keys that are chosen for an action on several. */
+interface Selection {
+  ids: ReadonlySet<string>;
+  onChange: (ids: ReadonlySet<string>) => void;
+}
 
 interface KeyTableProps {
   /** Undefined while loading. */
@@ -20,9 +30,14 @@ interface KeyTableProps {
   /** Opens the dialog of an action. Absent: the person may only read. */
   onAction: ((action: KeyAction, key: KeyRow) => void) | undefined;
   empty: ReactNode;
+  /** Usage of the last 30 days by key. Undefined while loading. */
+  usage: ReadonlyMap<string, KeyUsage> | undefined;
+  selection: Selection | undefined;
+  sorting: { by: string; onSort: (by: string) => void };
 }
 
-export function KeyTable({ keys, budgets, projectName, onAction, empty }: KeyTableProps) {
+export function KeyTable({ keys, budgets, projectName, onAction, empty, usage, selection, sorting }: KeyTableProps) {
+  const decimals = decimalsForAll(keys?.flatMap(({ keyId }) => usage?.get(keyId)?.costPicoUsd ?? []) ?? []);
   return (
     <Table<KeyRow>
       caption="Keys"
@@ -30,17 +45,44 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty }: KeyTab
       rowKey={({ keyId }) => keyId}
       isMuted={hasEnded}
       empty={empty}
+      sorting={sorting}
       columns={[
-        { head: 'Name', grow: true, cell: (key) => <TwoLines main={key.name ?? 'Unnamed'} more={<Hint apiKey={key} />} /> },
-        { head: 'Project', wide: true, cell: ({ projectId }) => projectName(projectId) },
+        ...(selection ? [selectColumn(keys ?? [], selection)] : []),
+        {
+          head: 'Name',
+          grow: true,
+          sort: 'name',
+          cell: (key) => <TwoLines main={key.name ?? 'Unnamed'} more={<Hint apiKey={key} project={projectName(key.projectId)} />} />,
+        },
+        { head: 'Limits', wide: true, cell: (key) => <LimitBadges limits={key} none="none" /> },
         {
           head: 'Made',
           wide: true,
+          sort: 'made',
           cell: ({ createdAt, createdBy }) => (
             <TwoLines main={<Moment at={createdAt} format="day" />} more={createdBy && `by ${createdBy}`} />
           ),
         },
-        { head: 'Last use', wide: true, cell: ({ lastUsedAt }) => (lastUsedAt ? relativeTime(lastUsedAt, Date.now()) : 'never') },
+        {
+          head: 'Last use',
+          wide: true,
+          sort: 'used',
+          cell: ({ lastUsedAt }) => (lastUsedAt ? relativeTime(lastUsedAt, Date.now()) : 'never'),
+        },
+        {
+          head: 'Requests, 30 d',
+          align: 'end',
+          wide: true,
+          sort: 'requests',
+          cell: ({ keyId }) => usage && count(usage.get(keyId)?.requests ?? 0),
+        },
+        {
+          head: 'Cost, 30 d',
+          align: 'end',
+          wide: true,
+          sort: 'cost',
+          cell: ({ keyId }) => usage && <Money pico={usage.get(keyId)?.costPicoUsd ?? '0'} decimals={decimals} plain />,
+        },
         { head: 'Budget', wide: true, cell: ({ rootKeyId }) => <TightestBudget budgets={budgets} of={{ keyId: rootKeyId }} /> },
         { head: 'State', cell: (key) => <State apiKey={key} /> },
         {
@@ -53,19 +95,44 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty }: KeyTab
   );
 }
 
-export function hasEnded({ status }: KeyRow): boolean {
-  return status === 'revoked' || status === 'expired';
+/** A box in each row that is not revoked, and one for all of them. */
+function selectColumn(keys: readonly KeyRow[], { ids, onChange }: Selection): Column<KeyRow> {
+  const offered = keys.filter(({ status }) => status !== 'revoked');
+  const toggle = (key: KeyRow, isChosen: boolean) => {
+    const changed = new Set(ids);
+    if (isChosen) changed.add(key.keyId);
+    else changed.delete(key.keyId);
+    onChange(changed);
+  };
+  return {
+    head: (
+      <input
+        type="checkbox"
+        className={styles.box}
+        aria-label="Choose all keys"
+        checked={offered.length > 0 && offered.every(({ keyId }) => ids.has(keyId))}
+        disabled={offered.length === 0}
+        onChange={(event) => onChange(new Set(event.target.checked ? offered.map(({ keyId }) => keyId) : []))}
+      />
+    ),
+    key: 'choose',
+    cell: (key) =>
+      key.status !== 'revoked' && (
+        <input
+          type="checkbox"
+          className={styles.box}
+          aria-label={`Choose ${keyTitle(key)}`}
+          checked={ids.has(key.keyId)}
+          onChange={(event) => toggle(key, event.target.checked)}
+        />
+      ),
+  };
 }
 
-/** A key is rotated once, while it is active. */
-export function mayRotate({ status, replacedBy }: KeyRow): boolean {
-  return status === 'active' && replacedBy === null;
-}
-
-function Hint({ apiKey: { lastFour, note } }: { apiKey: KeyRow }) {
+function Hint({ apiKey: { lastFour, note }, project }: { apiKey: KeyRow; project: string }) {
   return (
     <>
-      <code>tg_live_…{lastFour}</code>
+      {project} · <code>…{lastFour}</code>
       {note && ` · ${note}`}
     </>
   );

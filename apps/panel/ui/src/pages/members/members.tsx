@@ -200,8 +200,12 @@ export function NewInvite({ accountId, onClose }: { accountId: string | undefine
   if (inviting.data) {
     return (
       <DoneDialog title="Invite created" onClose={onClose}>
-        <p>Send this link to {email}. It works once, within 24 hours, and is not shown again.</p>
-        <CopyLine text={inviting.data.link} label="Copy the link" wrap />
+        {(onCopied) => (
+          <>
+            <p>Send this link to {email}. It works once, within 24 hours, and is not shown again.</p>
+            <CopyLine text={inviting.data.link} label="Copy the link" wrap onCopied={onCopied} />
+          </>
+        )}
       </DoneDialog>
     );
   }
@@ -247,12 +251,17 @@ export function NewToken({ accountId, onClose }: { accountId: string | undefined
   if (making.data) {
     return (
       <DoneDialog title="Your new token" onClose={onClose}>
-        <p>Copy it now. The panel cannot show it again.</p>
-        <CopyLine text={making.data.token} label="Copy the token" wrap />
-        <CopyLine
-          text={`curl ${location.origin}/panel/v1/accounts \\\n  -H "authorization: Bearer ${making.data.token}"`}
-          label="Copy the call"
-        />
+        {(onCopied) => (
+          <>
+            <p>Copy it now. The panel cannot show it again.</p>
+            <CopyLine text={making.data.token} label="Copy the token" wrap onCopied={onCopied} />
+            <CopyLine
+              text={`curl ${location.origin}/panel/v1/accounts \\\n  -H "authorization: Bearer ${making.data.token}"`}
+              label="Copy the call"
+              onCopied={onCopied}
+            />
+          </>
+        )}
       </DoneDialog>
     );
   }

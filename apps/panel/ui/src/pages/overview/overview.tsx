@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import { Link } from 'wouter';
-import type { Budget, UsageRow } from '../../../../src/shapes/billing.js';
+import type { Budget, KeyRow, UsageRow } from '../../../../src/shapes/billing.js';
 import type { Overview as OverviewReply } from '../../../../src/shapes/overview.js';
 import { useApi, withQuery } from '../../data/api.js';
 import { collectMoney, shareSpent } from '../../data/budgets.js';
@@ -33,7 +33,7 @@ export function Overview() {
   const span = useSpan(filters, '24h');
   const iso = { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() };
   const overview = useApi<OverviewReply>(withQuery(`/accounts/${account}/overview`, iso), { refetchMs: REFETCH_MS });
-  const { projectName, keyName } = useNames();
+  const { playgroundKeys, projectName, keyName } = useNames();
   const formatName = { model: (id: string) => id, project: projectName, key: keyName };
   const data = overview.data;
   const errors = data?.traffic.outcomes.filter(isError).reduce((sum, { requests }) => sum + requests, 0) ?? 0;
@@ -97,7 +97,12 @@ export function Overview() {
         <Columns>
           {SPENDERS.map(({ group, title, field }) => (
             <Card key={group} title={title} note="by cost">
-              <SpendRanking rows={data[field]} group={group} formatName={formatName[group]} linkTo={(id) => usageBy(group, id)} />
+              <SpendRanking
+                rows={data[field].filter(({ keyId }) => !isOfPlayground(keyId, playgroundKeys))}
+                group={group}
+                formatName={formatName[group]}
+                linkTo={(id) => usageBy(group, id)}
+              />
             </Card>
           ))}
           {data.budgets.length > 0 && (
@@ -144,6 +149,11 @@ function describeLayout(services: string[]): string {
   return services.length > 1
     ? `One process runs ${new Intl.ListFormat('en').format(services)}.`
     : 'Split: the panel runs as a program of its own.';
+}
+
+/** Keys of the playground are no program's: no ranking has them. */
+function isOfPlayground(keyId: string | undefined, playgroundKeys: readonly KeyRow[] = []): boolean {
+  return playgroundKeys.some((key) => key.keyId === keyId);
 }
 
 /** Every amount that the page shows rounded. */

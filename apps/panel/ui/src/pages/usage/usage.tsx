@@ -36,7 +36,7 @@ export function Usage() {
   const { account, linkTo, isPlatform } = useSession();
   const { filters, hrefWith } = useFilters();
   const span = useSpan(filters, '7d');
-  const { projectName, keyName } = useNames();
+  const { playgroundKeys, projectName, keyName } = useNames();
   const group = filters.group ?? 'model';
   const measure = filters.measure ?? 'cost';
   const question = {
@@ -49,14 +49,16 @@ export function Usage() {
     upstream: filters.upstream,
     ending: filters.ending,
   };
-  const usage = useApi<UsageQueryReply>(withQuery(`/accounts/${account}/usage`, { ...question, step: span.step, limit: 1_000 }));
-  const formatName = (id: string) => ({ project: projectName, key: keyName, model: same, upstream: same, ending: reasonName })[group](id);
-  const { data } = usage;
+  const { data } = useApi<UsageQueryReply>(withQuery(`/accounts/${account}/usage`, { ...question, step: span.step, limit: 1_000 }));
+  const ofPlayground = useMemo(() => new Set(playgroundKeys?.map(({ keyId }) => keyId)), [playgroundKeys]);
+  const rows = useMemo(() => data?.rows.map((row) => mergePlayground(row, ofPlayground)), [data, ofPlayground]);
+  const nameKey = (id: string) => (id === PLAYGROUND ? PLAYGROUND : keyName(id));
+  const formatName = (id: string) => ({ project: projectName, key: nameKey, model: same, upstream: same, ending: reasonName })[group](id);
   const stack = useMemo(
     () =>
-      data &&
+      rows &&
       stackSeries({
-        rows: data.rows,
+        rows,
         readId: (row: UsageRow) => readGroupId(row, group),
         measure: (row: UsageRow) => readMeasure(row, measure),
         from: span.from,
@@ -64,11 +66,11 @@ export function Usage() {
         stepMs: span.stepMs,
         coloursFor: group === 'ending' ? reasonColours : undefined,
       }),
-    [data, group, measure, span],
+    [rows, group, measure, span],
   );
   const linkToRequests = (bar: Bar, id?: string) => {
     const time = { from: new Date(bar.at).toISOString(), to: new Date(bar.at + span.stepMs).toISOString() };
-    const more: Partial<Filters> = { ...time, ...(id && { [group]: id }), group: undefined, measure: undefined };
+    const more: Partial<Filters> = { ...time, ...(id && id !== PLAYGROUND && { [group]: id }), group: undefined, measure: undefined };
     return linkTo('requests') + writeFilters(changeFilters(filters, more));
   };
   const groups = (Object.keys(GROUPS) as Group[]).filter((name) => name !== 'upstream' || isPlatform);
@@ -115,11 +117,18 @@ export function Usage() {
         />
       </Card>
       <Card flush title="Sums" note={`${utcShortDay(span.from)} to ${utcShortDay(span.to)}, UTC`}>
-        <UsageTable rows={data?.rows} group={group} formatName={formatName} linkTo={(id) => hrefWith({ [group]: id })} />
+        <UsageTable rows={rows} group={group} formatName={formatName} linkTo={(id) => hrefWith({ [group]: id })} />
       </Card>
       <Traffic filters={filters} span={span} />
     </Page>
   );
+}
+
+/** Stands for the keys of the playground, which are one row. */
+const PLAYGROUND = 'Playground';
+
+function mergePlayground(row: UsageRow, ofPlayground: ReadonlySet<string>): UsageRow {
+  return row.keyId !== undefined && ofPlayground.has(row.keyId) ? { ...row, keyId: PLAYGROUND } : row;
 }
 
 function same(id: string): string {
@@ -147,7 +156,11 @@ export function UsageTable({ rows, group, formatName, linkTo }: UsageTableProps)
       rowKey={({ id }) => id}
       empty={<Empty icon="usage" title="No requests in this time" text="Choose a longer time, or fewer filters." />}
       columns={[
-        { head: GROUPS[group], grow: true, cell: ({ id }) => <Link to={linkTo(id)}>{formatName(id)}</Link> },
+        {
+          head: GROUPS[group],
+          grow: true,
+          cell: ({ id }) => (id === PLAYGROUND && group === 'key' ? PLAYGROUND : <Link to={linkTo(id)}>{formatName(id)}</Link>),
+        },
         { head: 'Requests', align: 'end', cell: ({ requests }) => count(requests) },
         { head: 'Prompt tokens', align: 'end', wide: true, cell: ({ promptTokens }) => count(promptTokens) },
         { head: 'Cached', align: 'end', wide: true, cell: ({ cachedTokens }) => count(cachedTokens) },

@@ -1,3 +1,5 @@
+// Patterns of model ids. Imports nothing: browsers load it.
+
 /** Returns a function that is true for the ids of models that a pattern names, in which `*` stands for any characters. */
 export function modelMatcher(pattern: string): (modelId: string) => boolean {
   const parts = pattern.split('*');

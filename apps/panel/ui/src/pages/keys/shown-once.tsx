@@ -1,0 +1,29 @@
+import type { ReactNode } from 'react';
+import { modelMatcher } from '#contracts/rules/model-pattern.js';
+import type { CreatedKey } from '../../../../src/shapes/billing.js';
+import type { ModelListReply } from '../../../../src/shapes/catalog.js';
+import { useApi } from '../../data/api.js';
+import { useSession } from '../../data/session.js';
+import { CallLines, CopyLine } from '../../parts/copy-line.js';
+import { DoneDialog } from '../../parts/dialog.js';
+
+/** A new key, shown once, with calls that work. `children`: what else there is to know. */
+export function ShownOnce({ created, children, onClose }: { created: CreatedKey; children?: ReactNode; onClose: () => void }) {
+  const { me } = useSession();
+  const models = useApi<ModelListReply>('/models');
+  const allows = (id: string) => created.models.length === 0 || created.models.some((pattern) => modelMatcher(pattern)(id));
+  const model = models.data?.models.find(({ id }) => allows(id))?.id ?? 'model';
+  return (
+    <DoneDialog title="Your new key" onClose={onClose}>
+      {(onCopied) => (
+        <>
+          <p>Copy it now. The panel cannot show it again.</p>
+          <CopyLine text={created.key} label="Copy the key" wrap onCopied={onCopied} />
+          {children}
+          {/* A call without a model that exists would not work. */}
+          <CallLines call={models.isPending ? undefined : { url: me.gatewayUrl, key: created.key, model }} onCopied={onCopied} />
+        </>
+      )}
+    </DoneDialog>
+  );
+}
