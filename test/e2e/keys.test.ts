@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { keyRotate, keyUpdate } from '#contracts/billing/keys.js';
+import { keyCreate, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
 
@@ -93,4 +93,30 @@ test('with models: in force within a second, when a key gets some and when it lo
   await inForce(['sim-*'], 200);
   await inForce(['none-*'], 404);
   await inForce([], 200);
+});
+
+test.each([
+  ['chat/completions', { messages: [{ role: 'user', content: 'Hello' }] }, 'not_found_error'],
+  ['messages', { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1 }, 'not_found_error'],
+  ['responses', { input: 'Hello' }, 'not_found_error'],
+  ['embeddings', { input: 'Hello' }, 'not_found_error'],
+])('with models: a refusal by %s names what the key may call, and no other model [error-model-not-found]', async (path, body, type) => {
+  const { key } = await administrator.request(keyCreate, { projectId: tenant.projectId, models: ['sim-tiny'] });
+  const refusal = async (model: string): Promise<unknown> => {
+    const response = await fetch(`${gatewayUrl}/v1/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, ...body }),
+    });
+    const { error } = (await response.json()) as { error: { type: string; message: string } };
+    return [response.status, error.type, error.message];
+  };
+  const refused = (model: string) => [404, type, `There is no model "${model}" for this key. This key may call sim-tiny.`];
+  expect([await refusal('sim-fast'), await refusal('sim-none')]).toEqual([refused('sim-fast'), refused('sim-none')]);
+});
+
+test('a model that is misspelt is answered with the one that was meant [error-model-not-found]', async () => {
+  const response = await fetch(`${gatewayUrl}/v1/models/sim-fats`, { headers: { authorization: `Bearer ${tenant.apiKey}` } });
+  const { error } = (await response.json()) as { error: { message: string } };
+  expect(error.message).toBe('There is no model "sim-fats". Did you mean sim-fast?');
 });

@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import { catalogChanged, modelList, type PricePlan } from '#contracts/catalog.js';
+import type { GatewayError } from '#inference/errors.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
@@ -27,6 +28,46 @@ test('a model has its price as integers, and as it is pinned to a hold', async (
     price: { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n },
   });
   expect(() => catalog.model('A', {})).toThrow('There is no model "A".');
+});
+
+describe('a model that is not found', () => {
+  const message = async (models: string[], id: string, allowed?: string[]): Promise<string> => {
+    const { catalog, serve } = setUp();
+    serve(1, ...models);
+    await catalog.refresh();
+    try {
+      catalog.model(id, { ...(allowed && { mayUse: (one) => allowed.includes(one) }) });
+    } catch (error) {
+      const { code, param, message: text } = error as GatewayError;
+      expect([code, param]).toEqual(['model_not_found', 'model']);
+      return text;
+    }
+    throw new Error('found');
+  };
+
+  test('has the nearest one that the key may use in its error', async () => {
+    expect(await message(['sim-fast', 'sim-tiny'], 'sim-fas')).toBe('There is no model "sim-fas". Did you mean sim-fast?');
+    expect(await message(['sim-fast', 'sim-tiny'], 'gpt-5')).toBe('There is no model "gpt-5".');
+  });
+
+  test('is answered like one that the key may not use, with those that it may', async () => {
+    const models = ['sim-fast', 'sim-tiny', 'secret-model'];
+    const refused = (id: string) => `There is no model "${id}" for this key. This key may call sim-tiny.`;
+    expect([await message(models, 'secret-model', ['sim-tiny']), await message(models, 'secret-modal', ['sim-tiny'])]).toEqual([
+      refused('secret-model'),
+      refused('secret-modal'),
+    ]);
+    expect(await message(models, 'sim-tin', ['sim-tiny', 'sim-fast'])).toBe(
+      'There is no model "sim-tin" for this key. Did you mean sim-tiny? This key may call sim-fast, sim-tiny.',
+    );
+    expect(await message(models, 'sim-fast', [])).toBe(
+      'There is no model "sim-fast" for this key. This key may call none of the present models.',
+    );
+    const many = Array.from({ length: 7 }, (_, at) => `m${at}`);
+    expect(await message([...many, 'x'], 'other', many)).toBe(
+      'There is no model "other" for this key. This key may call m0, m1, m2, m3, m4 and 2 more, see GET /v1/models.',
+    );
+  });
 });
 
 test('a change and a reconnect refresh the models; while the catalog is unavailable the last list stays in use', async () => {

@@ -7,6 +7,7 @@ import type { Price } from '#money/price.js';
 import { parsePrice, planPricing, renderPriceText } from '#money/price-plan.js';
 import type { Logger } from '#observability/logger.js';
 import type { Caller } from './caller.js';
+import { findNearestModel } from './nearest-model.js';
 
 /** A model with its price as integers, and as it is pinned to a hold. */
 export interface Model extends Omit<CatalogModel, 'price'> {
@@ -78,9 +79,20 @@ export class CatalogClient {
    */
   model(id: string, caller: Pick<Caller, 'mayUse' | Plans>): Model {
     const model = this.known(caller).byId.get(id);
-    if (!model || caller.mayUse?.(id) === false)
-      throw new GatewayError('model_not_found', `There is no model ${JSON.stringify(shortened(id))}.`, { param: 'model' });
+    if (!model || caller.mayUse?.(id) === false) throw this.modelNotFound(id, caller);
     return model;
+  }
+
+  /** Says the same of a model that does not exist and of one that the key may not use: no client learns the names of those. */
+  private modelNotFound(id: string, caller: Pick<Caller, 'mayUse' | Plans>): GatewayError {
+    const ids = this.list(caller).map((model) => model.id);
+    const nearest = findNearestModel(id, ids);
+    const parts = [
+      `There is no model ${JSON.stringify(shortened(id))}${caller.mayUse ? ' for this key' : ''}.`,
+      ...(nearest === undefined ? [] : [`Did you mean ${nearest}?`]),
+      ...(caller.mayUse ? [`This key may call ${describeModels(ids)}.`] : []),
+    ];
+    return new GatewayError('model_not_found', parts.join(' '), { param: 'model' });
   }
 
   /** Returns the models that the caller's key may use, in the catalog's order. */
@@ -135,6 +147,16 @@ export class CatalogClient {
     this.planned.set(pricePlan, models);
     return models;
   }
+}
+
+/** Models that an error names. */
+const NAMED_MAX = 5;
+
+/** Renders `sim-fast, sim-tiny and 3 more`. */
+function describeModels(ids: readonly string[]): string {
+  if (ids.length === 0) return 'none of the present models';
+  const more = ids.length - NAMED_MAX;
+  return `${ids.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${more} more, see GET /v1/models` : ''}`;
 }
 
 /** Returns the plan that is in force now. */
