@@ -21,8 +21,9 @@ RUN npm run build && npm prune --workspaces=false --omit=dev --omit=peer --omit=
 RUN node scripts/sbom.ts --debian / > sbom.cdx.json
 
 FROM base
-# The image runs Node and nothing that installs packages.
-RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn*
+# The image runs Node and nothing that installs packages. `tollgate` is the command line.
+RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* \
+  && ln -s /app/dist/apps/cli/bundle/tollgate.cjs /usr/local/bin/tollgate
 ARG TOLLGATE_COMMIT=
 LABEL org.opencontainers.image.title="Tollgate" \
       org.opencontainers.image.description="A language-model gateway that bills exactly" \

@@ -78,7 +78,7 @@ async function main(): Promise<void> {
   }
   await ensureDependencies(status);
   await ensureBuilt(status);
-  await ensureBundled(status, ['cli', ...(layout === 'all' ? (['tollgate', 'upstream-sim'] as const) : SERVICES)]);
+  await ensureBundled(status, layout === 'all' ? ['tollgate', 'upstream-sim'] : SERVICES);
   const prometheus = observe ? (await findPrometheus(status)).prometheus : undefined;
   const stack = await untilSignal((signal) =>
     startStack({
@@ -147,7 +147,7 @@ Tollgate is ready after ${seconds(took)}. Logs: ${logDir}; Ctrl-C stops it.
 
   base URL   ${gatewayUrl}/v1
   demo key   ${apiKey}
-  panel      ${panelUrl}/panel/${panelLink ? `\n  sign in    ${panelLink}\n             once, within 24 hours; for another: npm run -s tollgate -- panel invite --admin` : ''}${
+  panel      ${panelUrl}/panel/${panelLink ? `\n  sign in    ${panelLink}\n             once, within 24 hours; for another: npx tollgate panel invite --admin` : ''}${
     prometheusUrl
       ? `
   prometheus ${prometheusUrl}`

@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, extname, join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, extname, join, relative } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { bundleCommandLine } from './bundles.ts';
 import { LOCAL, NODE, packageFile, ROOT } from './project.mjs';
 import { runCommand } from './run-command.mjs';
+import { COMMAND_LINE } from './services.ts';
 import type { Status } from './status.mjs';
 
 const GENERATED = 'libs/database/src/generated';
@@ -18,7 +20,7 @@ const BUILT_UI = 'dist/apps/panel/ui';
 const COMMIT_FILE = 'dist/commit';
 const COMPRESSED = new Set(['.js', '.css', '.svg', '.html']);
 
-/** Brings the Prisma client, `dist` and the panel's pages in it up to date with the sources. */
+/** Brings the Prisma client, `dist`, and in it the command line and the panel's pages up to date with the sources. */
 export async function ensureBuilt({ step }: Pick<Status, 'step'>): Promise<void> {
   const schema = digest(['prisma/schema.prisma', 'package-lock.json']);
   if (readStamp(GENERATED) !== schema) {
@@ -35,6 +37,13 @@ export async function ensureBuilt({ step }: Pick<Status, 'step'>): Promise<void>
       return 'compiled';
     });
   }
+  if (!existsSync(COMMAND_LINE)) {
+    await step('command line', async () => {
+      await bundleCommandLine();
+      return 'bundled';
+    });
+  }
+  linkCommandLine();
   const pages = digest(['package-lock.json', UI_AMOUNTS, ...uiFiles()]);
   if (readStamp(BUILT_UI) !== pages) {
     await step('panel pages', async () => {
@@ -43,6 +52,15 @@ export async function ensureBuilt({ step }: Pick<Status, 'step'>): Promise<void>
     });
   }
   writeCommit();
+}
+
+/**
+ * Lets `npx tollgate` find the command line. As `bin` of package.json it would be found too, but npm would install the whole project into its
+ * cache first, which takes another second of each command.
+ */
+function linkCommandLine(): void {
+  const link = packageFile('.bin/tollgate');
+  if (!existsSync(link)) symlinkSync(relative(dirname(link), COMMAND_LINE), link);
 }
 
 /** Writes `TOLLGATE_COMMIT`, which a build without git sets, or the commit of the checkout. Removes the file where there is neither. */

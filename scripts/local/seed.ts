@@ -1,10 +1,8 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { DEMO_KEYS, DEMO_PROJECTS, type DemoKey, RETIRED_KEY } from './demo-requests.ts';
 import { commonEnvironment } from './environments.ts';
 import { NODE, ROOT, StartError } from './project.mjs';
 import { runCommand } from './run-command.mjs';
-import { bundleOf } from './services.ts';
+import { COMMAND_LINE } from './services.ts';
 
 interface NatsAccess {
   natsUrl: string;
@@ -124,9 +122,7 @@ export function commandLine({ natsUrl, natsPassword }: NatsAccess): <Reply>(...w
   const environment = { ...commonEnvironment(), NATS_URL: natsUrl, NATS_CLI_PASSWORD: natsPassword };
   return async <Reply>(...words: string[]) => {
     const options = { cwd: ROOT, env: environment, failure: `tollgate ${words.slice(0, 2).join(' ')}` };
-    const bundle = bundleOf('cli');
-    const program = existsSync(bundle) ? bundle : join(ROOT, 'dist/apps/cli/src/main.js');
-    const output = await runCommand(NODE, [program, ...words, '--json'], options);
+    const output = await runCommand(NODE, [COMMAND_LINE, ...words, '--json'], options);
     try {
       return JSON.parse(output) as Reply;
     } catch {

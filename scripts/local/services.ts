@@ -144,9 +144,12 @@ export async function tollgateProgram(
 }
 
 /** The program of a service's bundle. */
-export function bundleOf(name: ServiceName | 'tollgate' | 'cli'): string {
+export function bundleOf(name: ServiceName | 'tollgate'): string {
   return join(ROOT, `dist/apps/${name}/bundle/main.js`);
 }
+
+/** The command line, which every build bundles. */
+export const COMMAND_LINE = join(ROOT, 'dist/apps/cli/bundle/tollgate.cjs');
 
 /** A forward proxy of the shell is not for the parts of this system, which are all on loopback. Another `NO_PROXY` replaces this one. */
 function withoutProxy(inherited: Record<string, string>): Record<string, string> {

@@ -62,6 +62,11 @@ withImage('the image', () => {
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>')]);
   });
 
+  test('has the command line', () => {
+    const env = { NATS_URL: stack.natsUrl, NATS_CLI_PASSWORD: stack.natsPasswords.cli };
+    expect(image.run(['tollgate', 'account', 'list'], env)).toMatch(/^(ACCOUNT .*|no accounts)\n/);
+  });
+
   test('has no npm, and a root that cannot be written', () => {
     const probe = 'command -v npm; command -v npx; touch /app/new /tmp/new 2>&1; id -u';
     expect(image.run(['sh', '-c', probe]).trim().split('\n')).toEqual([

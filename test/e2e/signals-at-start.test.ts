@@ -44,7 +44,7 @@ const SERVICE_ARGS = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel
 const PROGRAMS = [
   ...SERVICE_ARGS,
   ['the migration', ['scripts/prisma/migrate-deploy.ts'], 143],
-  ['the command line', ['dist/apps/cli/src/main.js', 'account', 'list'], 143],
+  ['the command line', ['dist/apps/cli/bundle/tollgate.cjs', 'account', 'list'], 143],
 ] as const;
 
 interface Started {

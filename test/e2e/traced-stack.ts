@@ -155,7 +155,7 @@ export class TracedStack {
   async tollgate(...words: string[]): Promise<string> {
     const { natsUrl, natsPasswords } = this.facts;
     const env = { ...process.env, NATS_URL: natsUrl, NATS_CLI_PASSWORD: natsPasswords.cli, NODE_OPTIONS: '' };
-    return (await promisify(execFile)(process.execPath, ['dist/apps/cli/src/main.js', ...words], { env })).stdout;
+    return (await promisify(execFile)(process.execPath, ['dist/apps/cli/bundle/tollgate.cjs', ...words], { env })).stdout;
   }
 
   logFiles(): string[] {

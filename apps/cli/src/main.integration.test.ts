@@ -16,8 +16,10 @@ import { Serves } from '#messaging/serves.js';
 import { createLogger } from '#observability/logger.js';
 import { freePort, type TestNatsServer } from '#testing/nats-server.js';
 import { startNatsWithUsers, TEST_NATS_PASSWORD } from '#testing/nats-with-users.js';
+import { bundleCommandLine } from '../../../scripts/local/bundles.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const PROGRAM = 'dist/apps/cli/bundle/tollgate.cjs';
 const ACCOUNT: Account = {
   accountId: '0190a6f0-7c1e-7000-8000-000000000001',
   name: 'acme',
@@ -91,12 +93,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Compiles the CLI into a folder of the test, so that it never runs an older build. */
+/** Compiles and bundles the CLI into a folder of the test, so that it never runs an older build. */
 async function build(): Promise<void> {
   await cp(join(ROOT, 'package.json'), join(folder, 'package.json'));
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const swc = join(ROOT, 'node_modules/@swc/cli/bin/swc.js');
   await promisify(execFile)(process.execPath, [swc, 'apps/cli', 'libs', '--out-dir', join(folder, 'dist'), '--quiet'], { cwd: ROOT });
+  await bundleCommandLine(join(folder, PROGRAM), join(folder, 'dist/apps'));
 }
 
 interface Result {
@@ -111,7 +114,7 @@ function tollgate(
   variables: Record<string, string> = { NATS_URL: nats.url, NATS_CLI_PASSWORD: TEST_NATS_PASSWORD },
 ): Promise<Result> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [join(folder, 'dist/apps/cli/src/main.js'), ...args], { cwd: folder, env: variables }, (error, out, err) =>
+    execFile(process.execPath, [join(folder, PROGRAM), ...args], { cwd: folder, env: variables }, (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code), out, err }),
     );
   });
@@ -120,7 +123,7 @@ function tollgate(
 test('prints a table, and with --json the reply', async () => {
   expect(await tollgate(['account', 'list'])).toEqual({
     code: 0,
-    out: `ACCOUNT                               NAME  STATUS  BALANCE  AVAILABLE  PRICE PLAN  CREATED\n${ACCOUNT.accountId}  acme  active  $2.50    $2.00      -           ${ACCOUNT.createdAt}\n`,
+    out: 'ACCOUNT  ID        STATUS  BALANCE  AVAILABLE  PRICE PLAN  CREATED\nacme     0190a6f0  active  $2.50    $2.00      -           2026-11-21 00:00Z\n',
     err: '',
   });
   const { out } = await tollgate(['account', 'list', '--json']);
@@ -182,11 +185,14 @@ test('missing settings give exit code 1, a wrong command line exit code 2', asyn
     out: '',
     err: expect.stringMatching(/^error: NATS_URL and NATS_CLI_SEED or NATS_CLI_PASSWORD not set.*\n$/),
   });
+  const createKey = (networks: string) => tollgate(['key', 'create', '--project', ACCOUNT.accountId, '--networks', networks], {});
+  expect(await createKey('here')).toMatchObject({ code: 2, err: expect.stringContaining('Must be IP addresses or networks') });
+  expect(await createKey('10.0.0.0/8')).toMatchObject({ code: 1, err: expect.stringContaining('not set') });
   expect(await tollgate(['account', 'burn'], {})).toEqual({ code: 2, out: '', err: "error: unknown command 'burn'\n" });
 });
 
 test('ends without an error when the reader closes the pipe', async () => {
-  const command = spawn(process.execPath, [join(folder, 'dist/apps/cli/src/main.js'), '--help'], { cwd: folder, env: {} });
+  const command = spawn(process.execPath, [join(folder, PROGRAM), '--help'], { cwd: folder, env: {} });
   command.stdout.destroy();
   let err = '';
   command.stderr.on('data', (text: Buffer) => {
@@ -194,4 +200,10 @@ test('ends without an error when the reader closes the pipe', async () => {
   });
   const [code] = await once(command, 'close');
   expect({ code, err }).toEqual({ code: 0, err: '' });
+});
+
+test('npx runs the command line of the build, and downloads nothing', async () => {
+  const env = { PATH: process.env.PATH, HOME: folder, npm_config_offline: 'true', npm_config_update_notifier: 'false' };
+  const { stdout, stderr } = await promisify(execFile)('npx', ['tollgate', '--version'], { cwd: join(ROOT, 'docs'), env });
+  expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^\d+\.\d+\.\d+ \(.*Node v24\.\S+\)\n$/), stderr: '' });
 });

@@ -16,7 +16,7 @@ afterAll(() => stack?.stop());
 /** Runs a command of the operator. */
 async function tollgate(...words: string[]): Promise<Record<string, unknown>> {
   const env = { ...process.env, NATS_URL: stack.natsUrl, NATS_CLI_PASSWORD: stack.natsPasswords.cli, NODE_OPTIONS: '' };
-  const { stdout } = await run(process.execPath, ['dist/apps/cli/src/main.js', ...words, '--json'], { env });
+  const { stdout } = await run(process.execPath, ['dist/apps/cli/bundle/tollgate.cjs', ...words, '--json'], { env });
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 

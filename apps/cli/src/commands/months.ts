@@ -1,7 +1,6 @@
 import { type ClosedMonth, monthAttach, monthClose, monthDetach, monthList } from '#contracts/billing/months.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type CliCommand, command } from '../command.js';
-import { exportMonth } from '../month-files/export-month.js';
 import { argument, month, required, text } from '../parameters.js';
 import { renderFields, renderTable } from '../render.js';
 
@@ -23,6 +22,7 @@ const exportCommand: CliCommand = {
     const { months } = await messaging.request(monthList, {});
     const closed = months.find((one) => one.month === month);
     if (!closed) throw new ServiceError('not_found', 'The month is not closed.');
+    const { exportMonth } = await import('../month-files/export-month.js'); // no other command writes Parquet
     const { folder, differing } = await exportMonth(messaging, closed, String(out));
     const failed = differing.length > 0;
     const rows = closed.files.map(({ file, rows, sha256 }) => ({ file: `${file}.csv`, rows, sha256 }));

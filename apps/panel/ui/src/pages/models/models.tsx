@@ -61,7 +61,7 @@ export function ModelList() {
         rowKey={({ id }) => id}
         empty={
           <Empty icon="models" title="The catalog has no enabled model" text="Apply one:">
-            <CopyLine text="npm run -s tollgate -- catalog apply config/catalog.yaml" />
+            <CopyLine text="npx tollgate catalog apply config/catalog.yaml" />
           </Empty>
         }
         columns={[

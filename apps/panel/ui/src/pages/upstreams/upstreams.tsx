@@ -53,7 +53,7 @@ export function Upstreams() {
                 title="The catalog has no route"
                 text="Probe a model server; the probe prints the entries for the catalog:"
               >
-                <CopyLine text="npm run -s tollgate -- upstreams test vllm --url http://127.0.0.1:8000/v1 --allow-private-network" />
+                <CopyLine text="npx tollgate upstreams test vllm --url http://127.0.0.1:8000/v1 --allow-private-network" />
               </Empty>
             }
             columns={[
