@@ -50,6 +50,8 @@ export class AuditListRequest {
   @IsOptional() @Id() accountId?: string;
   @IsOptional() @Text(256) actor?: string;
   @IsOptional() @Text(100) action?: string;
+  /** Only changes of this row, such as `key/<id>`. */
+  @IsOptional() @Text(256) target?: string;
   /** Start, included. */
   @IsOptional() @Instant() from?: string;
   /** End, excluded. */

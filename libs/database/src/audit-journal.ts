@@ -84,9 +84,9 @@ const LIMIT_DEFAULT = 100;
 
 /** Lists a journal, newest first. Rows never change, so pages are stable; new rows appear before the first page. */
 export async function listAudit(prisma: PrismaClient, journal: Journal, request: AuditListRequest): Promise<AuditListReply> {
-  const { accountId, actor, action, from, to, limit = LIMIT_DEFAULT, cursor } = request;
+  const { accountId, actor, action, target, from, to, limit = LIMIT_DEFAULT, cursor } = request;
   const olderThan = [to && firstIdAt(to), cursor].filter((id) => id !== undefined).sort()[0];
-  const where = { accountId, actor, action, id: { gte: from && firstIdAt(from), lt: olderThan } };
+  const where = { accountId, actor, action, target, id: { gte: from && firstIdAt(from), lt: olderThan } };
   const rows = await findTable(prisma, journal).findMany({ where, orderBy: { id: 'desc' }, take: limit + 1 });
   const entries = rows.slice(0, limit).map(({ at, ...row }) => ({ ...row, at: at.toISOString() }) as AuditEntry);
   return { entries, nextCursor: rows.length > limit ? (entries.at(-1)?.id ?? null) : null };
