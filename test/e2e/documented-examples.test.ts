@@ -10,10 +10,10 @@ import { DescribedReplies } from './openapi-replies.js';
 
 /**
  * Every documented example works unchanged: each `curl`, whose reply is checked against the OpenAPI document, and each JavaScript
- * program. Only the address is replaced; the key is in the environment.
+ * program. Only the address is replaced; keys and passwords are in the environment.
  */
 
-const { gatewayUrl } = stack();
+const { gatewayUrl, natsUrl, natsPasswords } = stack();
 const ADDRESS = 'http://127.0.0.1:8080';
 const PAGES = ['README.md', ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((file) => join('docs', file))];
 const BLOCKS = PAGES.filter((page) => page.endsWith('.md')).flatMap(parseBlocks);
@@ -81,6 +81,7 @@ test.each(CURLS)('$where: curl', async ({ command }) => {
 test.each(PROGRAMS)('$where: a program', async ({ code }) => {
   const file = join(folder, 'example.mjs');
   writeFileSync(file, code);
-  const env = { PATH: process.env.PATH, TOLLGATE_KEY: tenant.apiKey };
+  const nats = { NATS_URL: natsUrl, NATS_INTERNAL_PASSWORD: natsPasswords.internal };
+  const env = { PATH: process.env.PATH, TOLLGATE_KEY: tenant.apiKey, ...nats };
   await promisify(execFile)(process.execPath, [file], { env, timeout: 30_000 });
 });
