@@ -1,29 +1,19 @@
 import type { Endpoint } from '#contracts/endpoint.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { completeIds, type IdParameter } from './complete-ids.js';
-
-/** An option, flag or argument of a command. Its key in the table is its name: `paymentId` is `--payment-id`. */
-export interface Parameter<Value> extends IdParameter {
-  kind: 'option' | 'flag' | 'argument';
-  required: boolean;
-  /** Placeholder of the value in the help: `--account <id>`. */
-  placeholder: string;
-  description: string;
-  /** @throws InvalidArgumentError (commander) that names the valid values */
-  parse: (text: string) => Value;
-}
+import { completeIds } from './complete-ids.js';
+import { accountId, optional, type Parameter } from './parameters.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: a table of parameters of any types
 export type Parameters = Record<string, Parameter<any>>;
 
 export type Values<Table extends Parameters> = { [Name in keyof Table]: Table[Name] extends Parameter<infer Value> ? Value : never };
 
-interface Definition<Table extends Parameters, Request extends object, Reply> {
+interface Definition<Table extends Parameters, Request extends object, Reply, Extra> {
   /** A group and a verb, such as `account create`, or one word. */
   name: string;
   summary: string;
   parameters: Table;
-  /** Arguments after `npm run -s tollgate --`. */
+  /** Arguments after `tollgate`. */
   examples: readonly string[];
   endpoint: Endpoint<Request, Reply>;
   /**
@@ -34,8 +24,10 @@ interface Definition<Table extends Parameters, Request extends object, Reply> {
   request: (values: Values<Table>) => Request | Promise<Request>;
   /** Adds to the request what another service has to answer first. */
   prepare?: (request: Request, values: Values<Table>, messaging: Messaging) => Promise<Request>;
+  /** Reads what the text has beside the reply, such as names. Not called with `--json`. */
+  lookUp?: (reply: Reply, messaging: Messaging, request: Request) => Promise<Extra>;
   /** Renders the reply as text. With `--json` the reply is printed unchanged. */
-  render: (reply: Reply) => string;
+  render: (reply: Reply, extra: Extra, request: Request) => string;
   /** Timeout of the answer. Default: that of the connection. */
   timeoutMs?: number;
   /** True when the reply reports a failure: it is printed, and the exit code is 1. */
@@ -65,20 +57,36 @@ export interface CliCommand {
   ): Promise<CommandResult>;
 }
 
-export function command<Table extends Parameters, Request extends object, Reply>(
-  definition: Definition<Table, Request, Reply>,
+export function command<Table extends Parameters, Request extends object, Reply, Extra = undefined>(
+  definition: Definition<Table, Request, Reply, Extra>,
 ): CliCommand {
-  const { endpoint, request, prepare, render, timeoutMs, isFailure, ...rest } = definition;
+  const { endpoint, request, prepare, lookUp, render, timeoutMs, isFailure, ...rest } = definition;
+  const parameters = withAccount(rest.parameters);
+  /** The values without that of the added option. */
+  const own = (values: Record<string, unknown>): Values<Table> =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => name in rest.parameters)) as Values<Table>;
   return {
     ...rest,
+    parameters,
     async run(values, json, connect) {
-      const checked = await request(values as Values<Table>);
+      const checked = await request(own(values));
       const messaging = await connect();
-      const complete = await completeIds(rest.parameters, values, messaging);
-      const asked = complete === values ? checked : await request(complete as Values<Table>);
-      const payload = prepare ? await prepare(asked, complete as Values<Table>, messaging) : asked;
+      const complete = await completeIds(parameters, values, messaging);
+      const asked = complete === values ? checked : await request(own(complete));
+      const payload = prepare ? await prepare(asked, own(complete), messaging) : asked;
       const reply = await messaging.request(endpoint, payload, timeoutMs === undefined ? undefined : { timeoutMs });
-      return { text: json ? JSON.stringify(reply, null, 2) : render(reply), failed: isFailure?.(reply) ?? false };
+      const failed = isFailure?.(reply) ?? false;
+      if (json) return { text: JSON.stringify(reply, null, 2), failed };
+      const extra = (await lookUp?.(reply, messaging, payload)) as Extra;
+      return { text: render(reply, extra, payload), failed };
     },
   };
+}
+
+/** Adds the option `--account` to a command that takes a project or a key by its name, which several accounts may have. */
+function withAccount(parameters: Parameters): Parameters {
+  const resources = Object.values(parameters).map(({ resource }) => resource);
+  const isNamed = resources.includes('project') || resources.includes('key');
+  if (!isNamed || resources.includes('account')) return parameters;
+  return { ...parameters, account: optional(accountId, 'name or id of the account, where several have one of this name') };
 }

@@ -1,21 +1,35 @@
 import { InvalidArgumentError } from 'commander';
 import { isNetwork } from '#contracts/billing/fields.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
-import { CONCURRENCY_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '#contracts/rules/bounds.js';
+import { CONCURRENCY_MAX, NAME_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '#contracts/rules/bounds.js';
 import { parseSignedUsd, parseUsd } from '#money/pico-usd.js';
 import { USD_EACH, USD_PER_MILLION } from '#money/price.js';
-import type { Parameter } from './command.js';
-import type { Resource } from './complete-ids.js';
+import { type IdParameter, UUID } from './complete-ids.js';
+import type { Resource } from './id-lists.js';
+
+/** An option, flag or argument of a command. Its key in the table is its name: `paymentId` is `--payment-id`. */
+export interface Parameter<Value> extends IdParameter {
+  kind: 'option' | 'flag' | 'argument';
+  required: boolean;
+  /** Placeholder of the value in the help: `--account <id>`. */
+  placeholder: string;
+  /** The valid values, where they are few. */
+  choices?: readonly string[];
+  description: string;
+  /** @throws InvalidArgumentError (commander) that names the valid values */
+  parse: (text: string) => Value;
+}
 
 /** The type of a value: its parser, and its placeholder in the help. */
 export interface Kind<Value> {
   placeholder: string;
   parse: (text: string) => Value;
   resource?: Resource;
+  /** The valid values, where they are few. */
+  choices?: readonly string[];
 }
 
 const EXAMPLE_ID = '0190a6f0-7c1e-7000-8000-000000000001';
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const INSTANT = /^(\d{4})-(\d{2})-(\d{2})(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 export const accountId = makeIdKind('account');
@@ -29,18 +43,16 @@ export const wholeId: Kind<string> = {
   parse: (text) => (UUID.test(text) ? text.toLowerCase() : invalid(`Must be a whole id such as ${EXAMPLE_ID}.`)),
 };
 
+/** A name, an id, or the start of one. Names are looked up, so any text may be one. */
 function makeIdKind(resource: Resource): Kind<string> {
   return {
-    placeholder: 'id',
+    placeholder: resource,
     resource,
-    parse: (text) =>
-      isIdStart(text) ? text.toLowerCase() : invalid(`Must be an id such as ${EXAMPLE_ID}, or at least its first 4 characters.`),
+    parse: (text) => {
+      if (UUID.test(text)) return text.toLowerCase();
+      return text.trim() !== '' && text.length <= NAME_LENGTH_MAX ? text : invalid('Must be a name, an id, or the start of an id.');
+    },
   };
-}
-
-/** True for the first four or more characters of a UUID. */
-function isIdStart(text: string): boolean {
-  return text.length >= 4 && UUID.test(text + EXAMPLE_ID.slice(text.length));
 }
 
 export function text(lengthMax: number, placeholder = 'text'): Kind<string> {
@@ -170,6 +182,7 @@ export const perMillion: Kind<string> = {
 export function oneOf<Word extends string>(words: readonly Word[], placeholder: string): Kind<Word> {
   return {
     placeholder,
+    choices: words,
     parse: (value) => words.find((word) => word === value) ?? invalid(`Must be ${words.join(', ').replace(/, ([^,]+)$/, ' or $1')}.`),
   };
 }
@@ -177,7 +190,7 @@ export function oneOf<Word extends string>(words: readonly Word[], placeholder: 
 /** Several of `words`, separated by commas. */
 export function someOf<Word extends string>(words: readonly Word[], placeholder: string): Kind<Word[]> {
   const word = oneOf(words, placeholder);
-  return { placeholder, parse: (value) => [...new Set(value.split(',').map(word.parse))] };
+  return { placeholder, choices: words, parse: (value) => [...new Set(value.split(',').map(word.parse))] };
 }
 
 /** A month in UTC. */
@@ -242,7 +255,7 @@ export function optional<Value>(kind: Kind<Value>, description: string): Paramet
   return { kind: 'option', required: false, description, ...kind };
 }
 
-/** An id that may be left out where only one account or project exists. */
+/** A name or id that may be left out where only one account or project exists. */
 export function defaultingToOnly(kind: Kind<string>, description: string): Parameter<string> {
   return {
     kind: 'option',
@@ -257,12 +270,17 @@ export function argument<Value>(kind: Kind<Value>, description: string): Paramet
   return { kind: 'argument', required: true, description, ...kind };
 }
 
+/** Returns the name of an option: `paymentId` is `--payment-id`. */
+export function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`);
+}
+
 export function flag(description: string): Parameter<true | undefined> {
   return { kind: 'flag', required: false, description, placeholder: '', parse: () => true };
 }
 
 /** The account that most commands are for. */
-export const account = defaultingToOnly(accountId, 'id of the account');
+export const account = defaultingToOnly(accountId, 'name or id of the account');
 
 /** Option of every paged list. */
 export const cursor = optional(text(2_000, 'cursor'), 'cursor that the previous page showed');

@@ -1,6 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import { BUILD } from '#config/version.js';
-import type { CliCommand, Parameter } from './command.js';
+import type { CliCommand } from './command.js';
+import { kebab, type Parameter } from './parameters.js';
 
 export interface ProgramOutput {
   writeOut(text: string): void;
@@ -10,8 +11,8 @@ export interface ProgramOutput {
 type Runner = (command: CliCommand, values: Record<string, unknown>, json: boolean) => Promise<void>;
 
 /**
- * Builds the commander program of the commands. It writes help and usage errors (one line each) to `output`, throws `CommanderError`
- * instead of exiting, and passes valid commands to `run`.
+ * Builds the commander program of the commands. It writes help to `output`, throws `CommanderError` instead of exiting, and passes valid
+ * commands to `run`.
  */
 export function buildProgram(
   commands: readonly CliCommand[],
@@ -25,7 +26,7 @@ export function buildProgram(
     .exitOverride()
     // Options after a verb belong to the verb.
     .enablePositionalOptions()
-    .configureOutput({ ...output, outputError: (text, write) => write(`${text.trim().replace(/\s*\n\s*/g, ' ')}\n`) })
+    .configureOutput({ ...output, outputError: () => undefined })
     .helpCommand(false)
     .addHelpText('after', GENERAL_HELP);
   for (const [first, members] of Map.groupBy(commands, ({ name }) => name.split(' ', 1)[0] ?? name)) {
@@ -43,16 +44,17 @@ export function buildProgram(
   return program;
 }
 
-const CALL = 'npm run -s tollgate --';
+const CALL = 'tollgate';
 const GENERAL_HELP = `
 Examples:
   ${CALL} account create --name acme
-  ${CALL} topup --account <account-id> --usd 25 --payment-id inv-1001
-  ${CALL} project create --account <account-id> --name web --rpm 600 --concurrency 50
-  ${CALL} key create --project <project-id>
+  ${CALL} topup --account acme --usd 25 --payment-id inv-1001
+  ${CALL} project create --account acme --name web --rpm 600 --concurrency 50
+  ${CALL} key create --project web --name ci
 
 Every command has --help with its options and examples, and --json for scripts.
-An id may be shortened to a start that no other id has. --account and --project may be left out where there is one.
+Accounts, projects and keys go by their name, their id, or a start that no other id has.
+--account and --project may be left out where there is one.
 A request id has to be whole: it starts with its time, so the requests of a minute all start alike.
 Commands connect to NATS_URL as user cli with NATS_CLI_SEED or NATS_CLI_PASSWORD. After npm start none has to be set.`;
 
@@ -84,8 +86,4 @@ function addCommand(parent: Command, word: string, command: CliCommand, run: Run
 function makeOption(name: string, { kind, placeholder, description, required, parse }: Parameter<unknown>): Option {
   if (kind === 'flag') return new Option(`--${kebab(name)}`, description);
   return new Option(`--${kebab(name)} <${placeholder}>`, description).argParser(parse).makeOptionMandatory(required);
-}
-
-function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`);
 }

@@ -51,9 +51,9 @@ export function limitFields({ requestsPerMinuteMax, concurrencyMax, tokensPerMin
   };
 }
 
-/** Renders the cursor of the next page, if there is one. */
-export function morePages(nextCursor: string | null): string {
-  return nextCursor === null ? '' : `\nmore: --cursor ${nextCursor}`;
+/** Renders the options of the next page, if there is one: its cursor, and the start of the query, which has to stay the same. */
+export function morePages(nextCursor: string | null, { from }: { from?: string } = {}): string {
+  return nextCursor === null ? '' : `\nmore: ${from === undefined ? '' : `--from ${from} `}--cursor ${nextCursor}`;
 }
 
 export function renderFields(fields: Record<string, Cell>): string {
@@ -61,6 +61,11 @@ export function renderFields(fields: Record<string, Cell>): string {
   return Object.entries(fields)
     .map(([label, value]) => `${label.padEnd(width)}  ${renderCell(value)}`)
     .join('\n');
+}
+
+/** Renders a time for a table: `2027-01-31 12:30Z`. */
+export function renderTime(at: string | null): string | null {
+  return at && `${at.slice(0, 10)} ${at.slice(11, 16)}Z`;
 }
 
 /** Renders `$12.50 (12500000000000 pico)`. */

@@ -54,7 +54,7 @@ async function run(args: string[], reply: unknown = {}): Promise<Result> {
   const fake: Pick<Messaging, 'request' | 'close'> = {
     request: async <Request extends object, Reply>({ subject }: Endpoint<Request, Reply>, payload: Request) => {
       result.asked = { subject, payload: JSON.parse(JSON.stringify(payload)) };
-      const answer: unknown = typeof reply === 'function' ? reply(subject) : reply;
+      const answer: unknown = typeof reply === 'function' ? reply(subject, result.asked.payload) : reply;
       if (answer instanceof Error) throw answer;
       return answer as Reply;
     },
@@ -514,14 +514,26 @@ Save the key now: it is not shown again.
     );
   });
 
-  test('keys with their state, end and last use', async () => {
-    const row = { ...NEW_KEY, name: 'ci', status: 'disabled', expiresAt: AT, lastUsedAt: AT };
-    const { out } = await run(['key', 'list'], { keys: [row], nextCursor: null });
+  test('keys with their names, state, end and last use, in 120 columns', async () => {
+    const row = { ...NEW_KEY, name: 'ci', status: 'disabled', expiresAt: AT, lastUsedAt: AT, createdBy: 'owner@example.com' };
+    const rows = [row, { ...row, keyId: KEY_ID.replace(/2$/, '3'), name: null, expiresAt: null }];
+    const replies: Record<string, unknown> = {
+      'billing.v1.key.list': { keys: rows, nextCursor: null },
+      'billing.v1.project.list': { projects: [{ projectId: ID, name: 'web' }], nextCursor: null },
+    };
+    const { out } = await run(['key', 'list'], (subject: string) => replies[subject]);
+    const time = '2026-11-21 00:00Z';
     expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
-      ['KEY ID', 'PROJECT', 'NAME', 'KEY', 'STATE', 'EXPIRES', 'LAST USED', 'CREATED', 'CREATED BY'],
-      [KEY_ID, ID, 'ci', '…cret', 'disabled', AT, AT, AT, 'Ann'],
+      ['NAME', 'ID', 'PROJECT', 'KEY', 'STATE', 'EXPIRES', 'LAST USED', 'CREATED', 'CREATED BY'],
+      ['ci', KEY_ID, 'web', '…cret', 'disabled', time, time, '2026-11-21', 'owner@example.com'],
+      ['-', KEY_ID.replace(/2$/, '3'), 'web', '…cret', 'disabled', '-', time, '2026-11-21', 'owner@example.com'],
       [''],
     ]);
+    const short = await run(['key', 'list'], (subject: string) =>
+      subject === 'billing.v1.key.list' ? { keys: [row], nextCursor: null } : new MessagingError('timeout', 'No answer.'),
+    );
+    expect(short.out.split('\n')[1]).toMatch(/^ci {4}0190a6f0 {2}0190a6f0-7c1e {2}…cret /);
+    expect(short.out.split('\n').every((line) => line.length <= 120)).toBe(true);
   });
 
   const usage = {
@@ -548,18 +560,50 @@ Save the key now: it is not shown again.
     );
   });
 
-  test('usage by groups, with the cursor of the next page', async () => {
+  test('usage by step in the order of time, with the cursor of the next page and the total of all pages', async () => {
     const rows = ['sim-fast', 'sim-large'].map((model) => ({ start: AT, model, ...usage }));
-    const args = words(`usage --account ${ID} --from 2026-11-21 --step day --by model`);
-    expect((await run(args, { from: AT, to: AT, rows, nextCursor: 'abc' })).out).toBe(
+    const asked: object[] = [];
+    const args = words(`usage --account ${ID} --from 2026-11-21 --step day --by model --upstream local`);
+    const { out } = await run(args, (_subject: string, payload: { step?: string }) => {
+      asked.push(payload);
+      return payload.step ? { from: AT, to: AT, rows, nextCursor: 'abc' } : { rows: [{ ...usage, requests: 99 }], nextCursor: null };
+    });
+    expect(asked.at(-1)).toEqual({ accountId: ID, from: AT, to: AT, upstream: 'local' });
+    expect(out).toBe(
       `FROM                      MODEL      REQUESTS  ESTIMATED  PROMPT  CACHED  OUTPUT  REASONING  COST
 2026-11-21T00:00:00.000Z  sim-fast         12          1    1200      30     400          0  $0.0000015
 2026-11-21T00:00:00.000Z  sim-large        12          1    1200      30     400          0  $0.0000015
-more: --cursor abc
+all                                        99          1    1200      30     400          0  $0.0000015
+the total has all rows, also those of the next pages
+more: --from ${AT} --cursor abc
 `,
     );
+  });
+
+  test('usage by groups: the most expensive first, with names and the exact total', async () => {
+    const of = (projectId: string, costPicoUsd: string) => ({ projectId, ...usage, cacheWriteTokens: 7, costPicoUsd });
+    const rows = [of(ID, '1'), of(KEY_ID, '99999999999999999999'), of(ID.replace(/^0/, '1'), '-2')];
+    const replies: Record<string, unknown> = {
+      'billing.v1.usage.query': { from: AT, to: AT, rows, nextCursor: null },
+      'billing.v1.project.list': {
+        projects: [ID, KEY_ID].map((projectId) => ({ projectId, name: `p${projectId.at(-1)}` })),
+        nextCursor: null,
+      },
+    };
+    expect((await run(words('usage --by project'), (subject: string) => replies[subject])).out).toBe(
+      `PROJECT        REQUESTS  ESTIMATED  PROMPT  CACHED  WRITTEN  OUTPUT  REASONING  COST
+p2                   12          1    1200      30        7     400          0  $99999999.999999999999
+p1                   12          1    1200      30        7     400          0  $0.000000000001
+1190a6f0-7c1e        12          1    1200      30        7     400          0  -$0.000000000002
+all                  36          3    3600      90       21    1200          0  $99999999.999999999998
+`,
+    );
+  });
+
+  test('usage in all', async () => {
     const plain = words(`usage --account ${ID} --from 2026-11-21`);
     expect((await run(plain, { from: AT, to: AT, rows: [], nextCursor: null })).out).toBe('no usage\n');
+    expect((await run([...plain, '--by', 'model'], { from: AT, to: AT, rows: [], nextCursor: null })).out).toBe('no usage\n');
     const forfeited = { ...usage, forfeitedPicoUsd: '500000' };
     expect((await run(plain, { from: AT, to: AT, rows: [forfeited], nextCursor: null })).out).toBe(
       `REQUESTS  ESTIMATED  PROMPT  CACHED  OUTPUT  REASONING  COST        FORFEITED
@@ -732,21 +776,66 @@ the audit journal of the panel is consistent: 3 entries
     };
     const change = { action: 'catalog.apply', target: 'revision/2', before: { revision: 1 }, after: { revision: 2, fileName: 'c.yaml' } };
     const catalog = { entries: [entry(3, change), entry(1, change)], nextCursor: null };
-    const journals = (subject: string) => (subject.startsWith('billing') ? billing : catalog);
-    expect((await run(['audit', '--limit', '3'], journals)).out).toBe(
-      `AT                        ACTOR         VIA    ACTION          TARGET                                        ACCOUNT                               CHANGE                      REASON
-${AT}  user/7 (Ann)  panel  account.update  account/${ID}  ${ID}  status "active" → "frozen"  disputed
-${AT}  user/7 (Ann)  panel  catalog.apply   revision/2                                    -                                     revision 1 → 2              -
-${AT}  user/7        panel  account.create  account/${ID}  ${ID}  -                           -
+    const replies: Record<string, unknown> = {
+      'billing.v1.audit.list': billing,
+      'catalog.v1.audit.list': catalog,
+      'billing.v1.account.list': { accounts: [{ accountId: ID, name: 'acme' }], nextCursor: null },
+    };
+    expect((await run(['audit', '--limit', '3'], (subject: string) => replies[subject])).out).toBe(
+      `AT                 WHO     CHANGE                                         REASON
+2026-11-21 00:00Z  Ann     froze account acme                             disputed
+2026-11-21 00:00Z  Ann     applied revision 2 of the catalog from c.yaml  -
+2026-11-21 00:00Z  user/7  opened account acme                            -
 more: --cursor ${ID.slice(0, -1)}2
 `,
     );
-    const { asked, out } = await run(['audit', '--account', ID, '--action', 'key.create', '--json'], () => ({
+    const { asked, out } = await run(['audit', '--account', ID, '--action', 'key.create', '--target', `key/${KEY_ID}`, '--json'], () => ({
       entries: [],
       nextCursor: null,
     }));
-    expect(asked).toEqual({ subject: 'catalog.v1.audit.list', payload: { accountId: ID, action: 'key.create', limit: 50 } });
+    expect(asked).toEqual({
+      subject: 'catalog.v1.audit.list',
+      payload: { accountId: ID, action: 'key.create', target: `key/${KEY_ID}`, limit: 50 },
+    });
     expect(JSON.parse(out)).toEqual({ entries: [], nextCursor: null });
+  });
+
+  test('the audit journals name people and budgets, and find a person by e-mail', async () => {
+    const limits = { before: { limitPicoUsd: '3000000000' }, after: { limitPicoUsd: '5000000000000' } };
+    const by = {
+      actor: `user/${ID}`,
+      actorName: null,
+      via: 'panel',
+      ip: null,
+      requestId: null,
+      id: ID,
+      at: AT,
+      accountId: ID,
+      reason: null,
+    };
+    const entries = [{ ...by, action: 'budget.update', target: `budget/${KEY_ID}`, ...limits }];
+    const budget = { budgetId: KEY_ID, period: 'day', projectId: ID, keyId: null, dimension: null, value: null };
+    const asked: [string, object][] = [];
+    const replies: Record<string, unknown> = {
+      'billing.v1.audit.list': { entries, nextCursor: null },
+      'catalog.v1.audit.list': { entries: [], nextCursor: null },
+      'billing.v1.budget.list': { budgets: [budget] },
+      'billing.v1.project.list': { projects: [{ projectId: ID, name: 'web' }], nextCursor: null },
+      'panel.v1.user.list': { users: [{ userId: ID, email: 'ada@example.com', name: 'Ada' }], nextCursor: null },
+    };
+    const answer = (subject: string, payload: object) => {
+      asked.push([subject, payload]);
+      return replies[subject];
+    };
+    expect((await run(['audit', '--actor', 'Ada@example.com'], answer)).out).toBe(
+      `AT                 WHO              CHANGE                                                           REASON
+2026-11-21 00:00Z  ada@example.com  set the daily budget of project web to $5.00, before $0.003  -
+`.replace(/CHANGE +/, `CHANGE${' '.repeat(55)}`),
+    );
+    expect(asked).toContainEqual(['billing.v1.audit.list', { actor: `user/${ID}`, limit: 50 }]);
+    expect(await run(['audit', '--actor', 'bob@example.com'], answer)).toMatchObject({
+      ...{ code: 2, err: 'error: there is no person bob@example.com: give an e-mail, or an actor such as cli/ann@host\n' },
+    });
   });
 
   test('the text of the catalog as it is, or why there is none, with exit code 1', async () => {
@@ -873,13 +962,10 @@ describe('an error is one line and an exit code', () => {
       `topup --account ${ID} --usd 0 --payment-id p`,
       "error: option '--usd <dollars>' argument '0' is invalid. Must be a dollar amount above zero such as 25 or 12.50.\n",
     ],
+    ['balance --account=', "error: option '--account <account>' argument '' is invalid. Must be a name, an id, or the start of an id.\n"],
     [
-      'balance --account acme',
-      "error: option '--account <id>' argument 'acme' is invalid. Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001, or at least its first 4 characters.\n",
-    ],
-    [
-      'key revoke nonsense',
-      "error: command-argument value 'nonsense' is invalid for argument 'key-id'. Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001, or at least its first 4 characters.\n",
+      'budget show nonsense',
+      "error: command-argument value 'nonsense' is invalid for argument 'budget-id'. Must be a whole id such as 0190a6f0-7c1e-7000-8000-000000000001.\n",
     ],
     ['key revoke', "error: missing required argument 'key-id'\n"],
     [
@@ -936,6 +1022,7 @@ describe('an error is one line and an exit code', () => {
       `key rotate ${KEY_ID} --grace=${grace}`,
       `error: option '--grace <time>' argument '${grace}' is invalid. Must be a time such as 90s, 30m, 24h or 7d, at most 30d.\n`,
     ]),
+    [`webhook replay ${ID}`, 'error: give --from or --since\n'],
     ['catalog apply no/such.yaml', 'error: cannot read no/such.yaml: no such file\n'],
     ['estimate no/such.json', 'error: cannot read no/such.json: no such file\n'],
     ['account lsit', "error: unknown command 'lsit' (Did you mean list?)\n"],
@@ -968,6 +1055,60 @@ describe('an error is one line and an exit code', () => {
     expect(result).toMatchObject({ code: 1, out: '', err: `error: nothing was applied\n${faults}\n` });
   });
 
+  test.each<[line: string, reply: unknown, code: number, error: object]>([
+    [
+      'account list',
+      new ServiceError('not_found', 'There is no such account.', 'accountId'),
+      1,
+      {
+        ...{ code: 'not_found', message: 'There is no such account.', param: 'accountId' },
+      },
+    ],
+    ['account list', new MessagingError('unavailable', 'No service.'), 1, { code: 'unavailable', message: 'No service.' }],
+    [
+      'account list',
+      new TypeError('x is not a function\n    at y'),
+      1,
+      { code: 'unexpected', message: 'unexpected error: x is not a function' },
+    ],
+    ['account lsit', {}, 2, { code: 'usage', message: "unknown command 'lsit' (Did you mean list?)" }],
+    [
+      'key rotate ci --expires 2027-02-01 --expires-never',
+      {},
+      2,
+      {
+        ...{ code: 'usage', message: '--expires and --expires-never contradict each other' },
+      },
+    ],
+    [
+      'balance --account acne',
+      { accounts: [{ accountId: ID, name: 'acme' }], nextCursor: null },
+      2,
+      {
+        ...{ code: 'usage', message: 'there is no account acne (Did you mean acme?)' },
+      },
+    ],
+  ])('with --json an error is a document: %s', async (line, reply, code, error) => {
+    const result = await run([...words(line), '--json'], reply);
+    expect({ code: result.code, out: result.out, document: JSON.parse(result.err) }).toEqual({ code, out: '', document: { error } });
+  });
+
+  test.each(['audit', 'usage', 'request list', 'ledger losses', `movements list --account ${ID}`, `webhook replay ${ID}`])(
+    '%s --since 2h begins two hours ago, and takes no --from beside it',
+    async (line) => {
+      const before = Date.now();
+      const { asked } = await run([...words(line), '--since', '2h', '--json'], { entries: [], nextCursor: null });
+      const { from: start = '' } = (asked?.payload ?? {}) as { from?: string };
+      const from = Date.parse(start);
+      expect(asked?.payload).not.toHaveProperty('since');
+      expect(from + 7_200_000).toBeGreaterThanOrEqual(before);
+      expect(from + 7_200_000).toBeLessThanOrEqual(Date.now());
+      expect(await run([...words(line), '--since', '2h', '--from', '2027-01-01'])).toMatchObject({
+        ...{ code: 2, out: '', err: 'error: give --from or --since, not both\n', connections: 0 },
+      });
+    },
+  );
+
   test('missing settings', async () => {
     const lines: string[] = [];
     const output = { writeOut: () => undefined, writeErr: (text: string) => void lines.push(text) };
@@ -986,7 +1127,7 @@ describe('help', () => {
     expect(out).toContain('--json');
     for (const example of examples) {
       expect(example.startsWith(name)).toBe(true);
-      expect(out).toContain(`  npm run -s tollgate -- ${example}\n`);
+      expect(out).toContain(`  tollgate ${example}\n`);
     }
     for (const { description } of Object.values(parameters)) expect(out.replace(/\s+/g, ' ')).toContain(description);
   });

@@ -8,10 +8,16 @@ import { UsageError } from './usage-error.js';
 
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
-/** Runs one command line and returns the exit code. Writes the result to `writeOut`, errors to `writeErr`. Never throws. */
+/**
+ * Runs one command line and returns the exit code. Writes the result to `writeOut`, errors to `writeErr`: a line, or with `--json` a
+ * document. Never throws.
+ */
 export async function runCli(args: readonly string[], output: ProgramOutput, connect: () => Promise<Messaging>): Promise<number> {
   let messaging: Messaging | undefined;
   let failed = false;
+  const writeError = args.includes('--json')
+    ? (fault: Fault) => output.writeErr(`${JSON.stringify({ error: fault })}\n`)
+    : ({ message }: Fault) => output.writeErr(`error: ${message}\n`);
   const program = buildProgram(COMMANDS, GROUPS, output, async (command, values, json) => {
     const connectOnce = async (): Promise<Messaging> => {
       messaging = await connect();
@@ -25,32 +31,57 @@ export async function runCli(args: readonly string[], output: ProgramOutput, con
     await program.parseAsync(args, { from: 'user' });
     return failed ? EXIT.failed : EXIT.done;
   } catch (error) {
-    // Commander has already written its error or the help.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    output.writeErr(`error: ${describe(error)}\n`);
-    return error instanceof UsageError ? EXIT.usage : EXIT.failed;
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
+    // Without a command commander has written the help, which is no error of its own.
+    if (!(error instanceof CommanderError && error.code === 'commander.help')) writeError(describe(error));
+    return error instanceof UsageError || error instanceof CommanderError ? EXIT.usage : EXIT.failed;
   } finally {
     await messaging?.close();
   }
 }
 
-/** One line; a refused catalog has one line a fault. */
-function describe(error: unknown): string {
-  if (error instanceof ServiceError)
-    return error.code === 'invalid_request' && error.param === 'yaml' ? `nothing was applied\n${error.message}` : error.message;
-  if (error instanceof MessagingError) return describeMessagingError(error);
-  if (error instanceof UsageError || error instanceof ConfigError) return error.message;
-  return `unexpected error: ${error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)}`;
+/** An error as `--json` shows it. */
+interface Fault {
+  /** That of the service, or `usage`, `settings`, `unavailable`, `timeout`, `connection_lost` or `unexpected`. */
+  code: string;
+  /** One line; a refused catalog has one line a fault. */
+  message: string;
+  /** Field of the request to which the service objects. */
+  param?: string | undefined;
 }
 
-function describeMessagingError({ kind, message }: MessagingError): string {
+function describe(error: unknown): Fault {
+  if (error instanceof ServiceError) {
+    const { code, message, param } = error;
+    const prefix = code === 'invalid_request' && param === 'yaml' ? 'nothing was applied\n' : '';
+    return { code, message: prefix + message, param };
+  }
+  if (error instanceof MessagingError) return describeMessagingError(error);
+  if (error instanceof CommanderError) {
+    return {
+      code: 'usage',
+      message: error.message
+        .replace(/^error: /, '')
+        .trim()
+        .replace(/\s*\n\s*/g, ' '),
+    };
+  }
+  if (error instanceof UsageError) return { code: 'usage', message: error.message };
+  if (error instanceof ConfigError) return { code: 'settings', message: error.message };
+  return {
+    code: 'unexpected',
+    message: `unexpected error: ${error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)}`,
+  };
+}
+
+function describeMessagingError({ kind, message }: MessagingError): Fault {
   switch (kind) {
     case 'unavailable':
-      return message;
+      return { code: kind, message };
     case 'timeout':
-      return `${message} The command may have been executed: check before you repeat it.`;
+      return { code: kind, message: `${message} The command may have been executed: check before you repeat it.` };
     case 'broken':
     case 'closed':
-      return `connection lost before the answer: ${message}`;
+      return { code: 'connection_lost', message: `connection lost before the answer: ${message}` };
   }
 }

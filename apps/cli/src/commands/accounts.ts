@@ -3,6 +3,7 @@ import { PRICE_PLAN_LENGTH_MAX } from '#contracts/billing/fields.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { ACTIVE_KEYS_MAX, PROJECTS_MAX } from '#contracts/rules/bounds.js';
 import { command } from '../command.js';
+import { shortenIds } from '../names.js';
 import {
   account,
   accountId,
@@ -23,7 +24,7 @@ import {
   usdOrZero,
   wholeNumber,
 } from '../parameters.js';
-import { limitFields, morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
+import { limitFields, morePages, renderDollars, renderFields, renderMoney, renderTable, renderTime } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
 export const accountCommands = [
@@ -45,20 +46,20 @@ export const accountCommands = [
     request: (values) => values,
     render: ({ accounts, nextCursor }) =>
       renderTable(accounts, 'no accounts', {
-        ACCOUNT: (row) => row.accountId,
-        NAME: (row) => row.name,
+        ACCOUNT: (row) => row.name,
+        ID: ({ accountId }) => shortenIds(accounts.map((row) => row.accountId))(accountId),
         STATUS: (row) => (row.statusReason === null ? row.status : `${row.status}: ${row.statusReason}`),
         BALANCE: (row) => renderDollars(row.balance.balance_pico_usd),
         AVAILABLE: (row) => renderDollars(row.balance.available_pico_usd),
         'PRICE PLAN': (row) => pricePlanAt(row, Date.now()),
-        CREATED: (row) => row.createdAt,
+        CREATED: (row) => renderTime(row.createdAt),
       }) + morePages(nextCursor),
   }),
   command({
     name: 'account update',
     summary: 'Freeze or reactivate an account, rename it, or set its limits, credit line, price plan or low-balance threshold',
     parameters: {
-      accountId: argument(accountId, 'id of the account'),
+      accountId: argument(accountId, 'name or id of the account'),
       name: optional(text(200), 'display name'),
       frozen: flag('refuse new requests; running requests are settled'),
       reason: optional(text(500), 'reason for the freeze'),
@@ -76,14 +77,14 @@ export const accountCommands = [
       keys: optional(wholeNumber(1, ACTIVE_KEYS_MAX), 'most active keys that it may have'),
     },
     examples: [
-      'account update <account-id> --frozen --reason "payment disputed"',
-      'account update <account-id> --active',
-      'account update <account-id> --low-balance 5',
-      'account update <account-id> --credit-line 500.00',
-      'account update <account-id> --rpm 1200 --concurrency 100 --tpm 500000',
-      'account update <account-id> --projects 300 --keys 5000',
-      'account update <account-id> --price-plan reseller',
-      'account update <account-id> --price-plan reseller --from 2027-01-01',
+      'account update acme --frozen --reason "payment disputed"',
+      'account update acme --active',
+      'account update acme --low-balance 5',
+      'account update acme --credit-line 500.00',
+      'account update acme --rpm 1200 --concurrency 100 --tpm 500000',
+      'account update acme --projects 300 --keys 5000',
+      'account update acme --price-plan reseller',
+      'account update acme --price-plan reseller --from 2027-01-01',
     ],
     endpoint: accountUpdate,
     request: ({ accountId, ...values }) => {
@@ -118,7 +119,7 @@ export const accountCommands = [
     name: 'balance',
     summary: 'Show the balance of an account: total, held and available',
     parameters: { account },
-    examples: ['balance --account <account-id>'],
+    examples: ['balance --account acme'],
     endpoint: balanceGet,
     request: ({ account }) => ({ accountId: account }),
     render: (balance) =>

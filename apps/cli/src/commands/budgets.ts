@@ -1,6 +1,7 @@
 import { BUDGET_PERIODS, type Budget, budgetList, budgetRemove, budgetSet, budgetValues } from '#contracts/billing/budgets.js';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import { command } from '../command.js';
+import { type Names, readNames } from '../names.js';
 import {
   account,
   accountId,
@@ -48,12 +49,12 @@ export const budgetCommands = [
       ),
     },
     examples: [
-      'budget set --account <account-id> --period month --limit 500 --time-zone Europe/Berlin',
-      'budget set --account <account-id> --project <project-id> --period day --limit 5.00',
-      'budget set --account <account-id> --key <key-id> --period total --limit 20 --thresholds 75,90',
-      'budget set --account <account-id> --project <project-id> --each-user --period day --limit 1',
-      'budget set --account <account-id> --tag team=search --period month --limit 200',
-      'budget set --account <account-id> --period month --limit-tokens 5000000 --month-start 15',
+      'budget set --account acme --period month --limit 500 --time-zone Europe/Berlin',
+      'budget set --account acme --project web --period day --limit 5.00',
+      'budget set --account acme --key ci --period total --limit 20 --thresholds 75,90',
+      'budget set --account acme --project web --each-user --period day --limit 1',
+      'budget set --account acme --tag team=search --period month --limit 200',
+      'budget set --account acme --period month --limit-tokens 5000000 --month-start 15',
     ],
     endpoint: budgetSet,
     request: ({ account, project, key, period, limit, limitTokens, timeZone, weekStart, monthStart, thresholds, ...of }) => ({
@@ -73,13 +74,14 @@ export const budgetCommands = [
     name: 'budget list',
     summary: 'List the budgets of an account, its projects and its keys, with what is spent and held',
     parameters: { account },
-    examples: ['budget list --account <account-id>'],
+    examples: ['budget list --account acme'],
     endpoint: budgetList,
     request: ({ account }) => ({ accountId: account }),
-    render: ({ budgets }) =>
+    lookUp: (_, messaging, { accountId }) => readNames(messaging, ['project', 'key'], { accountId }),
+    render: ({ budgets }, names) =>
       renderTable(budgets, 'no budgets', {
         BUDGET: (row) => row.budgetId,
-        OF: describeOwner,
+        OF: (row) => describeOwner(row, names),
         PERIOD: (row) => row.period,
         LIMIT: (row) => renderShort(row, parseAmounts(row).limit),
         SPENT: (row) => (isPerValue(row) ? null : renderShort(row, parseAmounts(row).spent)),
@@ -91,7 +93,7 @@ export const budgetCommands = [
     name: 'budget show',
     summary: 'Show one budget',
     parameters: { budgetId: argument(wholeId, 'id of the budget'), account },
-    examples: ['budget show <budget-id> --account <account-id>'],
+    examples: ['budget show <budget-id> --account acme'],
     endpoint: budgetList,
     request: ({ budgetId, account }) => ({ accountId: account, budgetId }),
     render: ({ budgets }) => budgets.map(renderBudget).join(),
@@ -106,7 +108,7 @@ export const budgetCommands = [
       limit: optional(wholeNumber(1, 1_000), 'rows on a page; default 100'),
       cursor,
     },
-    examples: ['budget values <budget-id> --account <account-id>', 'budget values <budget-id> --account <account-id> --value alice'],
+    examples: ['budget values <budget-id> --account acme', 'budget values <budget-id> --account acme --value alice'],
     endpoint: budgetValues,
     request: ({ budgetId, account, value, limit, cursor }) => ({ accountId: account, budgetId, value, limit, cursor }),
     render: ({ budget, values, nextCursor }) =>
@@ -125,7 +127,7 @@ export const budgetCommands = [
       budgetId: argument(wholeId, 'id of the budget'),
       account: optional(accountId, 'id of the account that must have the budget'),
     },
-    examples: ['budget remove <budget-id>', 'budget remove <budget-id> --account <account-id>'],
+    examples: ['budget remove <budget-id>', 'budget remove <budget-id> --account acme'],
     endpoint: budgetRemove,
     request: ({ budgetId, account }) => ({ budgetId, accountId: account }),
     render: (budget) => `removed\n${renderBudget(budget)}`,
@@ -172,8 +174,16 @@ function isPerValue({ dimension, value }: Budget): boolean {
   return dimension !== null && value === null;
 }
 
-function describeOwner({ projectId, keyId, dimension, value }: Budget): string {
-  const target = keyId !== null ? `key ${keyId}` : projectId === null ? 'account' : `project ${projectId}`;
+const PERIOD_WORDS: Record<Budget['period'], string> = { day: 'daily', week: 'weekly', month: 'monthly', total: 'total' };
+
+/** Renders `daily budget of project web`. */
+export function describeBudget(budget: Budget, names: Names): string {
+  return `${PERIOD_WORDS[budget.period]} budget of ${describeOwner(budget, names)}`;
+}
+
+function describeOwner({ projectId, keyId, dimension, value }: Budget, names: Names = (_, id) => id): string {
+  const ofProject = projectId === null ? 'account' : `project ${names('project', projectId)}`;
+  const target = keyId === null ? ofProject : `key ${names('key', keyId)}`;
   if (dimension === null) return target;
   const name = dimension.replace('tag:', '');
   return `${value === null ? `each ${name}` : `${name}=${value}`} of ${target}`;

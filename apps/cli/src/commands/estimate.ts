@@ -16,7 +16,7 @@ export const estimateCommands = [
       format: optional(oneOf(ESTIMATED_FORMATS, 'format'), 'format of the body; default chat'),
       account: optional(accountId, 'account whose price plan counts; default: list prices'),
     },
-    examples: ['estimate body.json', 'estimate body.json --format messages --account <account-id>'],
+    examples: ['estimate body.json', 'estimate body.json --format messages --account acme'],
     endpoint: requestEstimate,
     request: async ({ file, format = 'chat' }): Promise<EstimateRequest> => ({ protocol: format, body: await readBody(file) }),
     prepare: async (request, { account }, messaging) => ({

@@ -1,5 +1,6 @@
 import { type ApiKey, type CreatedKey, keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { command } from '../command.js';
+import { readNames, shortenIds } from '../names.js';
 import {
   argument,
   clearable,
@@ -20,10 +21,10 @@ import {
   text,
   tpm,
 } from '../parameters.js';
-import { limitFields, morePages, renderFields, renderTable } from '../render.js';
+import { limitFields, morePages, renderFields, renderTable, renderTime } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
-const id = argument(keyId, 'id of the key, as in key list');
+const id = argument(keyId, 'name or id of the key');
 const name = text(200);
 const note = text(1_000);
 const models = listKind(text(256, 'patterns'));
@@ -36,7 +37,7 @@ export const keyCommands = [
     name: 'key create',
     summary: 'Create an API key for a project and show it once',
     parameters: {
-      project: defaultingToOnly(projectId, 'id of the project'),
+      project: defaultingToOnly(projectId, 'name or id of the project'),
       name: optional(name, 'display name'),
       note: optional(note, 'what the key is for'),
       expires: optional(instant, 'the key is refused from then on; default: no end'),
@@ -48,9 +49,9 @@ export const keyCommands = [
       modelLimits: optional(modelLimits, 'limits per minute of patterns of models, such as gpt-*=tpm:100000,rpm:60; o3=rpm:5'),
     },
     examples: [
-      'key create --project <project-id>',
-      'key create --project <project-id> --name ci --expires 2027-01-31',
-      "key create --project <project-id> --models 'gpt-*' --networks 10.0.0.0/8",
+      'key create --project web',
+      'key create --project web --name ci --expires 2027-01-31',
+      "key create --project web --models 'gpt-*' --networks 10.0.0.0/8",
     ],
     endpoint: keyCreate,
     request: ({ project, expires, rpm, concurrency, tpm, ...fields }) => ({
@@ -67,19 +68,20 @@ export const keyCommands = [
     name: 'key list',
     summary: 'List API keys by their last four characters',
     parameters: { project: optional(projectId, 'only keys of this project'), cursor },
-    examples: ['key list', 'key list --project <project-id>'],
+    examples: ['key list', 'key list --project web'],
     endpoint: keyList,
     request: ({ project, cursor }) => ({ projectId: project, cursor }),
-    render: ({ keys, nextCursor }) =>
+    lookUp: (_, messaging) => readNames(messaging, ['project']),
+    render: ({ keys, nextCursor }, names) =>
       renderTable(keys, 'no keys', {
-        'KEY ID': (row) => row.keyId,
-        PROJECT: (row) => row.projectId,
         NAME: (row) => row.name,
+        ID: ({ keyId }) => shortenIds(keys.map((row) => row.keyId))(keyId),
+        PROJECT: (row) => names('project', row.projectId),
         KEY: (row) => `…${row.lastFour}`,
         STATE: (row) => row.status,
-        EXPIRES: (row) => row.expiresAt,
-        'LAST USED': (row) => row.lastUsedAt,
-        CREATED: (row) => row.createdAt,
+        EXPIRES: (row) => renderTime(row.expiresAt),
+        'LAST USED': (row) => renderTime(row.lastUsedAt),
+        CREATED: (row) => row.createdAt.slice(0, 10),
         'CREATED BY': (row) => row.createdBy,
       }) + morePages(nextCursor),
   }),
@@ -101,11 +103,7 @@ export const keyCommands = [
       enabled: flag('accept it again'),
       disabled: flag('refuse it, and stop its running requests'),
     },
-    examples: [
-      'key update <key-id> --disabled',
-      'key update <key-id> --name ci --expires 2027-01-31',
-      "key update <key-id> --note '' --expires-never",
-    ],
+    examples: ['key update ci --disabled', 'key update ci --name ci --expires 2027-01-31', "key update ci --note '' --expires-never"],
     endpoint: keyUpdate,
     request: ({ keyId, ...values }) => {
       const { name, note, expires, expiresNever, enabled, disabled, models, networks, rpm, concurrency, tpm, modelLimits } = values;
@@ -138,7 +136,7 @@ export const keyCommands = [
       expires: optional(instant, 'end of the new key; default: that of the old one'),
       expiresNever: flag('the new key has no end'),
     },
-    examples: ['key rotate <key-id>', 'key rotate <key-id> --grace 7d --expires 2027-12-31', 'key rotate <key-id> --grace 0s'],
+    examples: ['key rotate ci', 'key rotate ci --grace 7d --expires 2027-12-31', 'key rotate ci --grace 0s'],
     endpoint: keyRotate,
     request: ({ keyId, grace = GRACE_DEFAULT_SECONDS, expires, expiresNever }) => ({
       keyId,
@@ -151,7 +149,7 @@ export const keyCommands = [
     name: 'key revoke',
     summary: 'Revoke an API key permanently; it stops working within a second',
     parameters: { keyId: id },
-    examples: ['key revoke <key-id>'],
+    examples: ['key revoke ci'],
     endpoint: keyRevoke,
     request: ({ keyId }) => ({ keyId }),
     render: ({ keyId, projectId, revokedAt }) => renderFields({ 'key id': keyId, project: projectId, revoked: revokedAt }),

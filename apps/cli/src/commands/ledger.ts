@@ -3,7 +3,7 @@ import { type LedgerCheckReply, type LedgerLossesReply, ledgerCheck, ledgerLosse
 import { type CliCommand, command } from '../command.js';
 import { flag } from '../parameters.js';
 import { renderDollars, renderTable } from '../render.js';
-import { defaultFrom, TIME_RANGE } from '../time-range.js';
+import { readRange, TIME_RANGE } from '../time-range.js';
 
 const CHECK_MS = 600_000;
 /** A full check reads every row of the journals. */
@@ -37,7 +37,7 @@ export const ledgerCommands: readonly CliCommand[] = [
     parameters: TIME_RANGE,
     examples: ['ledger losses', 'ledger losses --from 2027-01-01 --to 2027-02-01 --json'],
     endpoint: ledgerLosses,
-    request: ({ from, to }) => ({ from: from ?? defaultFrom(to), to }),
+    request: readRange,
     render: renderLosses,
     timeoutMs: 30_000,
   }),

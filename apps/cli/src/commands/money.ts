@@ -4,6 +4,7 @@ import { PLAN_PERIODS, type PlanSubscription, planCancel, planShow, planSubscrib
 import { command } from '../command.js';
 import { account, cursor, instant, oneOf, optional, required, signedUsd, someOf, text, usd, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
+import { readStart, TIME_FILTER } from '../time-range.js';
 import { UsageError } from '../usage-error.js';
 
 export const moneyCommands = [
@@ -15,7 +16,7 @@ export const moneyCommands = [
       usd: required(usd, 'amount'),
       paymentId: required(text(200), 'idempotency key: a payment is credited once'),
     },
-    examples: ['topup --account <account-id> --usd 25 --payment-id inv-1001'],
+    examples: ['topup --account acme --usd 25 --payment-id inv-1001'],
     endpoint: topupCreate,
     request: ({ account, usd, paymentId }) => ({ accountId: account, usd, paymentId }),
     render: ({ accountId, credited, topupBalancePicoUsd }) =>
@@ -36,8 +37,8 @@ export const moneyCommands = [
       reason: optional(text(500), 'for the statement of account'),
     },
     examples: [
-      'refund --account <account-id> --refund-id ref-1001 --payment-id inv-1001',
-      'refund --account <account-id> --refund-id ref-1002 --payment-id inv-1001 --usd 5 --reason "half a month"',
+      'refund --account acme --refund-id ref-1001 --payment-id inv-1001',
+      'refund --account acme --refund-id ref-1002 --payment-id inv-1001 --usd 5 --reason "half a month"',
     ],
     endpoint: refundCreate,
     request: ({ account, refundId, paymentId, usd, reason }) => {
@@ -61,8 +62,8 @@ export const moneyCommands = [
       reason: required(text(500), 'for the statement of account'),
     },
     examples: [
-      'adjust --account <account-id> --adjustment-id adj-1 --usd 2.50 --reason "goodwill"',
-      'adjust --account <account-id> --adjustment-id adj-2 --usd=-2.50 --reason "credited twice"',
+      'adjust --account acme --adjustment-id adj-1 --usd 2.50 --reason "goodwill"',
+      'adjust --account acme --adjustment-id adj-2 --usd=-2.50 --reason "credited twice"',
     ],
     endpoint: adjustmentCreate,
     request: ({ account, adjustmentId, usd, reason }) => ({ accountId: account, adjustmentId, usd, reason }),
@@ -100,16 +101,15 @@ export const moneyCommands = [
     summary: 'Show the statement of an account, newest first: every movement of money except requests',
     parameters: {
       account,
-      from: optional(instant, 'start time, inclusive'),
-      to: optional(instant, 'end time, exclusive'),
+      ...TIME_FILTER,
       kinds: optional(someOf(MOVEMENT_KINDS, 'kinds'), `only these kinds, separated by commas: ${MOVEMENT_KINDS.join(', ')}`),
       limit: optional(wholeNumber(1, 200), 'movements on a page; default 100'),
       cursor,
     },
-    examples: ['movements list --account <account-id>', 'movements list --account <account-id> --from 2027-01-01 --kinds topup,refund'],
+    examples: ['movements list --account acme', 'movements list --account acme --from 2027-01-01 --kinds topup,refund'],
     endpoint: movementList,
-    request: ({ account, ...rest }) => ({ accountId: account, ...rest }),
-    render: ({ movements, nextCursor }) =>
+    request: ({ account, from, since, ...rest }) => ({ accountId: account, from: readStart({ from, since }), ...rest }),
+    render: ({ movements, nextCursor }, _, request) =>
       renderTable(movements, 'no movements', {
         AT: (row) => row.createdAt,
         KIND: (row) => row.kind,
@@ -117,7 +117,7 @@ export const moneyCommands = [
         REFERENCE: (row) => row.reference,
         REASON: (row) => row.reason,
         MOVEMENT: (row) => row.movementId,
-      }) + morePages(nextCursor),
+      }) + morePages(nextCursor, request),
   }),
   command({
     name: 'plan grant',
@@ -129,8 +129,8 @@ export const moneyCommands = [
       grantKey: optional(text(200), 'idempotency key: a grant is made once'),
     },
     examples: [
-      'plan grant --account <account-id> --usd 100 --expires 2027-02-01',
-      'plan grant --account <account-id> --usd 100 --expires 2027-02-01T00:00:00Z --grant-key acme-2027-01',
+      'plan grant --account acme --usd 100 --expires 2027-02-01',
+      'plan grant --account acme --usd 100 --expires 2027-02-01T00:00:00Z --grant-key acme-2027-01',
     ],
     endpoint: planGrant,
     request: ({ account, usd, expires, grantKey }) => ({ accountId: account, usd, expiresAt: expires, grantKey }),
@@ -154,8 +154,8 @@ export const moneyCommands = [
       timeZone: optional(text(64, 'zone'), 'time zone in which the period begins, such as Europe/Berlin; default UTC'),
     },
     examples: [
-      'plan subscribe --account <account-id> --usd 20 --period month',
-      'plan subscribe --account <account-id> --usd 20 --period month --starts 2027-01-01 --time-zone Europe/Berlin',
+      'plan subscribe --account acme --usd 20 --period month',
+      'plan subscribe --account acme --usd 20 --period month --starts 2027-01-01 --time-zone Europe/Berlin',
     ],
     endpoint: planSubscribe,
     request: ({ account, usd, period, starts, timeZone }) => ({ accountId: account, usd, period, startsAt: starts, timeZone }),
@@ -165,7 +165,7 @@ export const moneyCommands = [
     name: 'plan show',
     summary: 'Show the plan subscription of an account and its plan balance',
     parameters: { account },
-    examples: ['plan show --account <account-id>'],
+    examples: ['plan show --account acme'],
     endpoint: planShow,
     request: ({ account }) => ({ accountId: account }),
     render: ({ accountId, subscription, planBalancePicoUsd, expiresAt }) =>
@@ -179,7 +179,7 @@ export const moneyCommands = [
     name: 'plan cancel',
     summary: 'End the plan subscription of an account; the current grant lasts to its end',
     parameters: { account },
-    examples: ['plan cancel --account <account-id>'],
+    examples: ['plan cancel --account acme'],
     endpoint: planCancel,
     request: ({ account }) => ({ accountId: account }),
     render: ({ accountId, subscriptionId }) => renderFields({ account: accountId, cancelled: subscriptionId }),

@@ -8,6 +8,7 @@ import {
   panelUserUpdate,
 } from '#contracts/panel.js';
 import { command } from '../command.js';
+import { readNames } from '../names.js';
 import { accountId, argument, cursor, flag, oneOf, optional, text } from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
@@ -24,7 +25,7 @@ export const panelCommands = [
       account: optional(accountId, 'account of the roles owner, finance, developer and viewer'),
       email: optional(email, 'e-mail of the person; default: the person types it'),
     },
-    examples: ['panel invite --admin', 'panel invite --role owner --account <account-id> --email ada@example.com'],
+    examples: ['panel invite --admin', 'panel invite --role owner --account acme --email ada@example.com'],
     endpoint: panelInvite,
     request: ({ admin, role, account, email }) => ({ role: parseRole(admin, role), accountId: account, email }),
     render: ({ link, role, accountId, email, expiresAt }) =>
@@ -37,12 +38,13 @@ export const panelCommands = [
     examples: ['panel users', 'panel users --role admin'],
     endpoint: panelUserList,
     request: ({ role, cursor }) => ({ role, cursor }),
-    render: ({ users, nextCursor }) =>
+    lookUp: (_, messaging) => readNames(messaging, ['account']),
+    render: ({ users, nextCursor }, names) =>
       renderTable(users, 'no people yet: make the first admin with panel invite --admin', {
         USER: (row) => row.userId,
         'E-MAIL': (row) => row.email,
         NAME: (row) => row.name,
-        ROLES: renderRoles,
+        ROLES: (row) => renderRoles(row, (id) => names('account', id)),
         DISABLED: (row) => row.disabledAt ?? '-',
       }) + morePages(nextCursor),
   }),
@@ -79,6 +81,6 @@ function parseRole(admin: true | undefined, role: PanelRole | undefined): PanelR
   return role ?? 'admin';
 }
 
-function renderRoles({ grants }: PanelUser): string {
-  return grants.map(({ accountId, role }) => (accountId === null ? role : `${role} of ${accountId}`)).join(', ') || '-';
+function renderRoles({ grants }: PanelUser, nameAccount = (id: string) => id): string {
+  return grants.map(({ accountId, role }) => (accountId === null ? role : `${role} of ${nameAccount(accountId)}`)).join(', ') || '-';
 }

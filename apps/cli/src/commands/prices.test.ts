@@ -60,7 +60,7 @@ test.each(['steps', 'tiers', 'imageSteps'] as const)(
   async (rule) => {
     expect(await schedule({ ...PLAIN, [rule]: RULED[rule] }, OPTIONS)).toMatchObject({
       ...{ code: 2, sent: undefined },
-      err: expect.stringMatching(/^error: the price of m has steps, tiers or image classes: give --rules keep /),
+      err: expect.stringMatching(/"message":"the price of m has steps, tiers or image classes: give --rules keep /),
     });
   },
 );

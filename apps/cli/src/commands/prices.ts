@@ -89,7 +89,7 @@ export const priceCommands = [
       account,
       at: optional(instant, 'time of the prices; default now'),
     },
-    examples: ['price show --account <account-id>', 'price show --account <account-id> --at 2027-01-01'],
+    examples: ['price show --account acme', 'price show --account acme --at 2027-01-01'],
     endpoint: priceShow,
     request: ({ at }): PriceShowRequest => ({ at }),
     prepare: async ({ at }, { account }, messaging) => ({ at, pricePlan: await readAccountPlan(messaging, account, at) }),
@@ -98,7 +98,7 @@ export const priceCommands = [
   command({
     name: 'price cancel',
     summary: 'Cancel a scheduled price before its time',
-    parameters: { price: argument(scheduledPriceId, 'id of the scheduled price') },
+    parameters: { price: argument(scheduledPriceId, 'id of the scheduled price, or its model') },
     examples: ['price cancel <price-id>'],
     endpoint: priceCancel,
     request: ({ price }) => ({ scheduledPriceId: price }),

@@ -1,5 +1,6 @@
 import { type Project, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { command } from '../command.js';
+import { readNames, shortenIds } from '../names.js';
 import {
   account,
   accountId,
@@ -39,10 +40,7 @@ export const projectCommands = [
       tpm: optional(tpm, 'maximum of tokens in any minute; default: none'),
       tags,
     },
-    examples: [
-      'project create --account <account-id> --name web',
-      'project create --account <account-id> --name web --rpm 600 --concurrency 50',
-    ],
+    examples: ['project create --account acme --name web', 'project create --account acme --name web --rpm 600 --concurrency 50'],
     endpoint: projectCreate,
     request: (values) => ({
       accountId: values.account,
@@ -58,14 +56,15 @@ export const projectCommands = [
     name: 'project list',
     summary: 'List projects',
     parameters: { account: optional(accountId, 'only projects of this account'), cursor },
-    examples: ['project list', 'project list --account <account-id>'],
+    examples: ['project list', 'project list --account acme'],
     endpoint: projectList,
     request: ({ account, cursor }) => ({ accountId: account, cursor }),
-    render: ({ projects, nextCursor }) =>
+    lookUp: (_, messaging) => readNames(messaging, ['account']),
+    render: ({ projects, nextCursor }, names) =>
       renderTable(projects, 'no projects', {
-        PROJECT: (row) => row.projectId,
-        ACCOUNT: (row) => row.accountId,
-        NAME: (row) => row.name,
+        PROJECT: (row) => row.name,
+        ID: ({ projectId }) => shortenIds(projects.map((row) => row.projectId))(projectId),
+        ACCOUNT: (row) => names('account', row.accountId),
         ENABLED: (row) => row.enabled,
         RPM: (row) => row.requestsPerMinuteMax,
         CONCURRENCY: (row) => row.concurrencyMax,
@@ -76,7 +75,7 @@ export const projectCommands = [
     name: 'project update',
     summary: 'Change the limits, name, tags or state of a project',
     parameters: {
-      projectId: argument(projectId, 'id of the project'),
+      projectId: argument(projectId, 'name or id of the project'),
       name: optional(text(200), 'display name'),
       rpm: rpmOption,
       concurrency: concurrencyOption,
@@ -87,10 +86,10 @@ export const projectCommands = [
       disabled: flag('refuse its keys'),
     },
     examples: [
-      'project update <project-id> --rpm 1200',
-      'project update <project-id> --tags team,feature',
-      "project update <project-id> --model-limits 'gpt-*=tpm:100000,rpm:60; o3=rpm:5'",
-      'project update <project-id> --disabled',
+      'project update web --rpm 1200',
+      'project update web --tags team,feature',
+      "project update web --model-limits 'gpt-*=tpm:100000,rpm:60; o3=rpm:5'",
+      'project update web --disabled',
     ],
     endpoint: projectUpdate,
     request: ({ projectId, name, rpm, concurrency, tpm, modelLimits, tags, enabled, disabled }) => {

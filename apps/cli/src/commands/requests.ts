@@ -13,22 +13,25 @@ import { priceUsage, type Term } from '#money/price.js';
 import { parsePrice } from '#money/price-plan.js';
 import { CliConfig } from '../cli.config.js';
 import { command } from '../command.js';
-import { accountId, argument, cursor, instant, keyId, oneOf, optional, projectId, text, wholeNumber } from '../parameters.js';
+import { readNames } from '../names.js';
+import { accountId, argument, cursor, keyId, oneOf, optional, projectId, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderPerMillion, renderPinnedPrice, renderTable } from '../render.js';
+import { readStart, TIME_FILTER } from '../time-range.js';
 
 export const requestCommands = [
   command({
     name: 'holds list',
     summary: 'List the open holds of running requests, oldest first',
     parameters: { account: optional(accountId, 'only holds of this account'), cursor },
-    examples: ['holds list', 'holds list --account <account-id>'],
+    examples: ['holds list', 'holds list --account acme'],
     endpoint: holdList,
     request: ({ account, ...rest }) => ({ accountId: account, ...rest }),
-    render: ({ holds, nextCursor }) =>
+    lookUp: (_, messaging) => readNames(messaging, ['account']),
+    render: ({ holds, nextCursor }, names) =>
       renderTable(holds, 'no open holds', {
         HOLD: (row) => row.holdId,
         REQUEST: (row) => row.requestId,
-        ACCOUNT: (row) => row.accountId,
+        ACCOUNT: (row) => names('account', row.accountId),
         MODEL: (row) => row.model,
         AMOUNT: (row) => renderDollars(row.amountPicoUsd),
         SINCE: (row) => row.createdAt,
@@ -40,8 +43,7 @@ export const requestCommands = [
     summary: 'List requests, running ones first, then ended ones, newest first',
     parameters: {
       account: optional(accountId, 'only requests of this account'),
-      from: optional(instant, 'start time, inclusive'),
-      to: optional(instant, 'end time, exclusive'),
+      ...TIME_FILTER,
       project: optional(projectId, 'only this project'),
       key: optional(keyId, 'only this key'),
       model: optional(text(256, 'model'), 'only this model'),
@@ -50,13 +52,17 @@ export const requestCommands = [
       limit: optional(wholeNumber(1, 200), 'ended requests on a page; default 100'),
       cursor,
     },
-    examples: ['request list', 'request list --account <account-id> --ending failed'],
+    examples: ['request list', 'request list --account acme --since 2h --ending failed'],
     endpoint: requestList,
-    request: ({ account, project, key, ...rest }) => ({ accountId: account, projectId: project, keyId: key, ...rest }),
-    render: ({ requests, nextCursor, searchedTo }) =>
+    request: ({ account, project, key, from, since, ...rest }) => ({
+      ...{ accountId: account, projectId: project, keyId: key, from: readStart({ from, since }) },
+      ...rest,
+    }),
+    lookUp: (_, messaging) => readNames(messaging, ['account']),
+    render: ({ requests, nextCursor, searchedTo }, names, request) =>
       renderTable(requests, 'no requests', {
         REQUEST: (row) => row.requestId,
-        ACCOUNT: (row) => row.accountId,
+        ACCOUNT: (row) => names('account', row.accountId),
         MODEL: (row) => row.model,
         UPSTREAM: (row) => row.upstream,
         ENDING: (row) => row.ending ?? 'running',
@@ -66,7 +72,7 @@ export const requestCommands = [
         ENDED: (row) => row.settledAt,
       }) +
       (searchedTo ? `\nsearched back to ${searchedTo}` : '') +
-      morePages(nextCursor),
+      morePages(nextCursor, request),
   }),
   command({
     name: 'request show',

@@ -5,6 +5,7 @@ import { budgetCommands } from './budgets.js';
 import { catalogCommands } from './catalog.js';
 import { catalogPlanCommands } from './catalog-plan.js';
 import { catalogPriceCommands } from './catalog-prices.js';
+import { completionCommand } from './completion.js';
 import { estimateCommands } from './estimate.js';
 import { keyCommands } from './keys.js';
 import { ledgerCommands } from './ledger.js';
@@ -22,6 +23,26 @@ import { upstreamTestCommands } from './upstreams-probe.js';
 import { upstreamStatusCommands } from './upstreams-status.js';
 import { usageCommands } from './usage.js';
 import { webhookCommands } from './webhooks.js';
+
+/** Descriptions of the command groups. */
+export const GROUPS: Readonly<Record<string, string>> = {
+  account: 'Customers; each has one balance',
+  project: 'Projects of an account; each has its limits',
+  key: 'API keys of a project',
+  budget: 'Limits on what an account, a project or a key may cost',
+  plan: 'Plan balances, which expire',
+  movements: 'Statements of account',
+  ledger: 'Consistency of the ledger',
+  month: 'Closed months: digests, statements and files',
+  webhook: 'Receivers of money events',
+  holds: 'Open holds of running requests',
+  request: 'Single requests',
+  catalog: 'Models, prices and upstreams',
+  models: 'Available models',
+  price: 'Prices of accounts, and scheduled prices',
+  upstreams: 'Servers of the models',
+  panel: 'People of the panel',
+};
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly CliCommand[] = [
@@ -48,24 +69,5 @@ export const COMMANDS: readonly CliCommand[] = [
   ...upstreamStatusCommands,
   ...upstreamTestCommands,
   ...panelCommands,
+  completionCommand(() => COMMANDS, GROUPS),
 ];
-
-/** Descriptions of the command groups. */
-export const GROUPS: Readonly<Record<string, string>> = {
-  account: 'Customers; each has one balance',
-  project: 'Projects of an account; each has its limits',
-  key: 'API keys of a project',
-  budget: 'Limits on what an account, a project or a key may cost',
-  plan: 'Plan balances, which expire',
-  movements: 'Statements of account',
-  ledger: 'Consistency of the ledger',
-  month: 'Closed months: digests, statements and files',
-  webhook: 'Receivers of money events',
-  holds: 'Open holds of running requests',
-  request: 'Single requests',
-  catalog: 'Models, prices and upstreams',
-  models: 'Available models',
-  price: 'Prices of accounts, and scheduled prices',
-  upstreams: 'Servers of the models',
-  panel: 'People of the panel',
-};

@@ -197,7 +197,6 @@ test.each([
   ['--model typo', 'There is no model typo, or it is disabled. See: tollgate models list'],
   ['--upstream typo', 'No model is routed to an upstream typo, or it is disabled. See: tollgate upstreams status'],
   ['--model big --upstream a', 'The model big has no route to the upstream a.'],
-  ['--json --model typo', 'There is no model typo, or it is disabled. See: tollgate models list'],
 ])('an unknown id is an error, not an empty table: %s', async (options, message) => {
   const replies = [reply('one/1', [BUSY, route()], { withoutRoute: ['idle'] }), reply('new/1', [], { catalogRevision: null })];
   expect(await run(`upstreams status ${options}`, replies)).toEqual({ code: 1, out: '', err: `error: ${message}\n` });
@@ -232,7 +231,7 @@ test('--watch repeats until it is stopped', async () => {
       .map((line) => JSON.parse(line)),
   }).toEqual({
     code: 1,
-    err: 'error: unexpected error: no more answers\n',
+    err: '{"error":{"code":"unexpected","message":"unexpected error: no more answers"}}\n',
     lines: [[reply('one/1', [])], [reply('one/1', [])]],
   });
 });

@@ -1,9 +1,23 @@
 import { ALL_SETTLE_REASONS } from '#contracts/billing/holds.js';
-import { USAGE_GROUPS, USAGE_STEPS, type UsageRow, usageQuery, usageRebuild } from '#contracts/billing/usage.js';
+import {
+  USAGE_GROUPS,
+  USAGE_STEPS,
+  type UsageQueryReply,
+  type UsageQueryRequest,
+  type UsageRow,
+  usageQuery,
+  usageRebuild,
+} from '#contracts/billing/usage.js';
+import type { Messaging } from '#messaging/messaging.js';
 import { command } from '../command.js';
+import type { Resource } from '../id-lists.js';
+import { type Names, readNames } from '../names.js';
 import { accountId, cursor, keyId, oneOf, optional, projectId, someOf, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
-import { defaultFrom, TIME_RANGE } from '../time-range.js';
+import { readRange, TIME_RANGE } from '../time-range.js';
+
+const LIMIT_MAX = 1_000;
+const USAGE_MS = 30_000;
 
 export const usageCommands = [
   command({
@@ -20,28 +34,34 @@ export const usageCommands = [
       model: optional(text(256, 'model'), 'only this model'),
       upstream: optional(text(256, 'upstream'), 'only this upstream'),
       ending: optional(oneOf(ALL_SETTLE_REASONS, 'ending'), 'only requests that ended like this'),
-      limit: optional(wholeNumber(1, 1_000), 'rows on a page; default 100'),
+      limit: optional(wholeNumber(1, LIMIT_MAX), `rows on a page; default ${LIMIT_MAX}, with --step 100`),
       cursor,
     },
     examples: [
       'usage --by model',
-      'usage --account <account-id> --from 2027-01-01 --step day --by model',
-      'usage --account <account-id> --by user,model',
-      'usage --account <account-id> --by tag,key --tag team',
-      'usage --account <account-id> --from 2027-01-01 --json',
+      'usage --since 2h --by key',
+      'usage --account acme --from 2027-01-01 --step day --by model',
+      'usage --account acme --by user,model',
+      'usage --account acme --by tag,key --tag team',
+      'usage --account acme --from 2027-01-01 --json',
     ],
     endpoint: usageQuery,
-    request: ({ account, from, to, by, project, key, ...rest }) => ({
+    request: ({ account, from, since, to, by, project, key, limit, ...rest }) => ({
       accountId: account,
-      from: from ?? defaultFrom(to),
-      to,
+      ...readRange({ from, since, to }),
       groupBy: by,
       projectId: project,
       keyId: key,
+      // Rows that are sorted by cost should be on one page.
+      limit: limit ?? (rest.step === undefined && by !== undefined ? LIMIT_MAX : undefined),
       ...rest,
     }),
-    render: ({ rows, nextCursor }) => renderTable(rows, 'no usage', chooseColumns(rows)) + morePages(nextCursor),
-    timeoutMs: 30_000,
+    lookUp: async (reply, messaging, request) => ({
+      names: await readNames(messaging, namedIn(reply.rows), { accountId: request.accountId }),
+      total: await readTotal(reply, messaging, request),
+    }),
+    render: renderUsage,
+    timeoutMs: USAGE_MS,
   }),
   command({
     name: 'usage rebuild',
@@ -56,16 +76,69 @@ export const usageCommands = [
   }),
 ];
 
+/** Resources whose ids the rows have. */
+function namedIn([first]: readonly UsageRow[]): Resource[] {
+  return (['account', 'project', 'key'] as const).filter((resource) => first?.[`${resource}Id`]);
+}
+
+/** Returns the sum of the rows, or of all where they are not on one page. */
+async function readTotal(
+  { rows, from, to, nextCursor }: UsageQueryReply,
+  messaging: Messaging,
+  request: UsageQueryRequest,
+): Promise<UsageRow> {
+  if (nextCursor === null && request.cursor === undefined) return sumUsage(rows);
+  const { step, groupBy, tag, limit, cursor, ...whole } = request;
+  const total = await messaging.request(usageQuery, { ...whole, from, to }, { timeoutMs: USAGE_MS });
+  return sumUsage(total.rows);
+}
+
+/** Adds up rows, in whole pico-dollars. */
+function sumUsage(rows: readonly UsageRow[]): UsageRow {
+  const count = (field: 'requests' | 'estimatedRequests' | 'promptTokens' | 'cachedTokens' | 'outputTokens' | 'reasoningTokens') =>
+    rows.reduce((sum, row) => sum + row[field], 0);
+  const money = (field: 'costPicoUsd' | 'forfeitedPicoUsd') => String(rows.reduce((sum, row) => sum + BigInt(row[field]), 0n));
+  return {
+    requests: count('requests'),
+    estimatedRequests: count('estimatedRequests'),
+    promptTokens: count('promptTokens'),
+    cachedTokens: count('cachedTokens'),
+    cacheWriteTokens: rows.reduce((sum, { cacheWriteTokens = 0 }) => sum + cacheWriteTokens, 0),
+    cacheWrite1hTokens: rows.reduce((sum, { cacheWrite1hTokens = 0 }) => sum + cacheWrite1hTokens, 0),
+    outputTokens: count('outputTokens'),
+    reasoningTokens: count('reasoningTokens'),
+    costPicoUsd: money('costPicoUsd'),
+    forfeitedPicoUsd: money('forfeitedPicoUsd'),
+  };
+}
+
+function renderUsage({ rows, from, nextCursor }: UsageQueryReply, { names, total }: { names: Names; total: UsageRow }): string {
+  const [first] = rows;
+  const groups = chooseGroups(first, names);
+  const [leading] = Object.keys(groups);
+  if (leading === undefined) return renderTable(rows, 'no usage', chooseSums(rows));
+  const inOrder = first?.start === undefined ? rows.toSorted(byCost) : rows;
+  const cell = (heading: string, read: Group) => (row: Shown) => (row.isTotal ? (heading === leading ? 'all' : '') : read(row));
+  const columns = Object.fromEntries(Object.entries(groups).map(([heading, read]) => [heading, cell(heading, read)]));
+  const table = renderTable<Shown>([...inOrder, { ...total, isTotal: true }], '', { ...columns, ...chooseSums([...rows, total]) });
+  return nextCursor === null ? table : `${table}\nthe total has all rows, also those of the next pages${morePages(nextCursor, { from })}`;
+}
+
+function byCost(one: UsageRow, other: UsageRow): number {
+  const difference = BigInt(other.costPicoUsd) - BigInt(one.costPicoUsd);
+  return difference === 0n ? other.requests - one.requests : difference > 0n ? 1 : -1;
+}
+
+type Shown = UsageRow & { isTotal?: true };
+type Group = (row: UsageRow) => string | null;
 type Columns = Record<string, (row: UsageRow) => string | number | null>;
 
-/** The groups, then the sums. */
-function chooseColumns(rows: readonly UsageRow[]): Columns {
-  const [first] = rows;
+function chooseGroups(first: UsageRow | undefined, names: Names): Record<string, Group> {
   return {
     ...(first?.start && { FROM: ({ start }) => start ?? null }),
-    ...(first?.accountId && { ACCOUNT: ({ accountId }) => accountId ?? null }),
-    ...(first?.projectId && { PROJECT: ({ projectId }) => projectId ?? null }),
-    ...(first?.keyId && { KEY: ({ keyId }) => keyId ?? null }),
+    ...(first?.accountId && { ACCOUNT: ({ accountId }) => names('account', accountId ?? null) }),
+    ...(first?.projectId && { PROJECT: ({ projectId }) => names('project', projectId ?? null) }),
+    ...(first?.keyId && { KEY: ({ keyId }) => names('key', keyId ?? null) }),
     ...(first?.model && { MODEL: ({ model }) => model ?? null }),
     ...(first?.upstream !== undefined && { UPSTREAM: ({ upstream }) => upstream ?? null }),
     ...(first?.ending && { ENDING: ({ ending }) => ending ?? null }),
@@ -73,6 +146,11 @@ function chooseColumns(rows: readonly UsageRow[]): Columns {
     ...(first?.tag !== undefined && { TAG: ({ tag }) => tag ?? null }),
     ...(first?.client !== undefined && { CLIENT: ({ client }) => client ?? null }),
     ...(first?.session !== undefined && { SESSION: ({ session }) => session ?? null }),
+  } satisfies Record<string, Group>;
+}
+
+function chooseSums(rows: readonly UsageRow[]): Columns {
+  return {
     REQUESTS: ({ requests }) => requests,
     ESTIMATED: ({ estimatedRequests }) => estimatedRequests,
     PROMPT: ({ promptTokens }) => promptTokens,

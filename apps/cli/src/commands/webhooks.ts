@@ -9,8 +9,11 @@ import {
   webhookTest,
 } from '#contracts/billing/webhooks.js';
 import { command } from '../command.js';
+import { readNames } from '../names.js';
 import { accountId, argument, duration, flag, instant, optional, required, text, wholeId } from '../parameters.js';
 import { renderFields, renderTable } from '../render.js';
+import { readStart, TIME_FILTER } from '../time-range.js';
+import { UsageError } from '../usage-error.js';
 
 const id = argument(wholeId, 'id of the webhook, as in webhook list');
 /** Receivers have a day to take the new secret. */
@@ -27,10 +30,7 @@ export const webhookCommands = [
       account: optional(accountId, 'only events of this account; default: of all accounts'),
       allowPrivateNetwork: flag('allow loopback and private addresses, and http'),
     },
-    examples: [
-      'webhook add --url https://hooks.example.com/tollgate',
-      'webhook add --url https://hooks.example.com/acme --account <account-id>',
-    ],
+    examples: ['webhook add --url https://hooks.example.com/tollgate', 'webhook add --url https://hooks.example.com/acme --account acme'],
     endpoint: webhookAdd,
     request: ({ url, account, allowPrivateNetwork }) => ({ url, accountId: account, allowPrivateNetwork }),
     render: renderSecret,
@@ -42,10 +42,11 @@ export const webhookCommands = [
     examples: ['webhook list'],
     endpoint: webhookList,
     request: ({ account }) => ({ accountId: account }),
-    render: ({ webhooks }) =>
+    lookUp: (_, messaging) => readNames(messaging, ['account']),
+    render: ({ webhooks }, names) =>
       renderTable(webhooks, 'no webhooks', {
         'WEBHOOK ID': (row) => row.webhookId,
-        ACCOUNT: (row) => row.accountId ?? 'all',
+        ACCOUNT: (row) => names('account', row.accountId) ?? 'all',
         URL: (row) => row.url,
         WAITING: (row) => String(row.undelivered),
         'LAST FAILURE': (row) => row.failure,
@@ -70,12 +71,17 @@ export const webhookCommands = [
     summary: 'Send the events since a time again, those that were given up included',
     parameters: {
       webhookId: id,
-      from: required(instant, 'events since then, in their order and with their ids'),
+      from: optional(instant, 'events since then, in their order and with their ids'),
+      since: TIME_FILTER.since,
       account: optional(accountId, 'only events of this account'),
     },
-    examples: ['webhook replay <webhook-id> --from 2027-01-31T12:00:00Z'],
+    examples: ['webhook replay <webhook-id> --since 2h', 'webhook replay <webhook-id> --from 2027-01-31T12:00:00Z'],
     endpoint: webhookReplay,
-    request: ({ webhookId, from, account }) => ({ webhookId, from, accountId: account }),
+    request: ({ webhookId, account, ...start }) => {
+      const from = readStart(start);
+      if (from === undefined) throw new UsageError('give --from or --since');
+      return { webhookId, from, accountId: account };
+    },
     render: ({ events }) => `${events} events are sent again`,
   }),
   command({
