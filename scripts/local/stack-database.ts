@@ -80,7 +80,7 @@ export function migrateDatabase({
     const env = { ...commonEnvironment(), ...variables };
     const output = await runCommand(NODE, [script], { cwd: ROOT, env, failure: isOwn ? 'migrations' : 'DATABASE_URL' });
     writeFileSync(file, schema, { mode: 0o600 });
-    return lastWord(output);
+    return describeMigrations(output);
   });
   return { schemaIsThere: wasThere ? Promise.resolve() : done, done };
 }
@@ -108,12 +108,8 @@ export async function serverAt(
   throw new StartError(`${variable}: no server answers at ${hostname}:${server.port}`);
 }
 
-function lastWord(output: string): string {
-  return (
-    output
-      .trim()
-      .split('\n')
-      .at(-1)
-      ?.replace(/^migrated: /, '') ?? ''
-  );
+function describeMigrations(output: string): string {
+  const [, names = ''] = /^migrated: (.*)$/m.exec(output) ?? [];
+  const count = names.split(', ').length;
+  return names === 'nothing pending' ? names : `applied ${count === 1 ? names : count}`;
 }
