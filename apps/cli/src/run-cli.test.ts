@@ -1049,6 +1049,13 @@ describe('an error is one line and an exit code', () => {
     expect(await run(['account', 'list'], error)).toMatchObject({ code: 1, out: '', err, closed: 1 });
   });
 
+  test('a refusal names options as they are typed, and with --json fields as they are sent', async () => {
+    const refusal = new ServiceError('invalid_request', 'Set allowPrivateNetwork to allow it, or another webhookId.', 'url');
+    const line = words('webhook add --url http://127.0.0.1/');
+    expect((await run(line, refusal)).err).toBe('error: Set --allow-private-network to allow it, or another webhookId.\n');
+    expect((await run([...line, '--json'], refusal)).err).toContain('Set allowPrivateNetwork to allow it');
+  });
+
   test('a refused catalog lists its faults', async () => {
     const faults = 'package.json:1: upstreams: must be a list of 0 to 200 entries\npackage.json:1: name: is not a field of the catalog';
     const result = await run(['catalog', 'apply', 'package.json'], new ServiceError('invalid_request', faults, 'yaml'));

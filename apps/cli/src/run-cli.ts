@@ -2,7 +2,9 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '#config/load-config.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type Messaging, MessagingError } from '#messaging/messaging.js';
+import type { CliCommand } from './command.js';
 import { COMMANDS, GROUPS } from './commands/table.js';
+import { kebab } from './parameters.js';
 import { buildProgram, type ProgramOutput } from './program.js';
 import { UsageError } from './usage-error.js';
 
@@ -15,10 +17,12 @@ export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 export async function runCli(args: readonly string[], output: ProgramOutput, connect: () => Promise<Messaging>): Promise<number> {
   let messaging: Messaging | undefined;
   let failed = false;
+  let running: CliCommand | undefined;
   const writeError = args.includes('--json')
     ? (fault: Fault) => output.writeErr(`${JSON.stringify({ error: fault })}\n`)
-    : ({ message }: Fault) => output.writeErr(`error: ${message}\n`);
+    : ({ message }: Fault) => output.writeErr(`error: ${nameOptions(message, running)}\n`);
   const program = buildProgram(COMMANDS, GROUPS, output, async (command, values, json) => {
+    running = command;
     const connectOnce = async (): Promise<Messaging> => {
       messaging = await connect();
       return messaging;
@@ -38,6 +42,14 @@ export async function runCli(args: readonly string[], output: ProgramOutput, con
   } finally {
     await messaging?.close();
   }
+}
+
+/** Writes the fields that a service names as the options of the command: `allowPrivateNetwork` becomes `--allow-private-network`. */
+function nameOptions(message: string, command: CliCommand | undefined): string {
+  return message.replace(/\b[a-z]+[A-Z]\w*/g, (word) => {
+    const kind = command && Object.hasOwn(command.parameters, word) ? command.parameters[word]?.kind : undefined;
+    return kind === undefined || kind === 'argument' ? word : `--${kebab(word)}`;
+  });
 }
 
 /** An error as `--json` shows it. */
