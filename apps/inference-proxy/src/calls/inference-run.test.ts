@@ -191,7 +191,7 @@ describe('a route is freed once', () => {
   ])('as soon as %s', (_, outcome, happen) => {
     const begun = begin([HELLO]);
     happen(begun);
-    expect(begun.ends).toEqual([{ outcome, failure: undefined, usage: SO_FAR }]);
+    expect(begun.ends).toEqual([{ outcome, failure: undefined, usage: SO_FAR, unbilledTokens: 0 }]);
     begun.run.endCall();
     begun.run.end();
     expect(begun.ends).toHaveLength(1);
