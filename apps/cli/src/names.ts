@@ -36,6 +36,12 @@ export function shortenId(id: string): string {
   return id.slice(0, '0190a6f0-7c1e'.length);
 }
 
+/** Returns the column of a table with the shortened ids of its rows. */
+export function idColumn<Row>(rows: readonly Row[], readId: (row: Row) => string): { ID: (row: Row) => string } {
+  const shorten = shortenIds(rows.map(readId));
+  return { ID: (row) => shorten(readId(row)) };
+}
+
 /** Returns a function that shortens ids to a start that no other of them has. */
 export function shortenIds(ids: readonly string[]): (id: string) => string {
   const whole = new Set(ids);

@@ -54,7 +54,7 @@ function nameOptions(message: string, command: CliCommand | undefined): string {
 
 /** An error as `--json` shows it. */
 interface Fault {
-  /** That of the service, or `usage`, `settings`, `unavailable`, `timeout`, `connection_lost` or `unexpected`. */
+  /** Code of the service's error. Errors of the command line have `usage`, `settings`, `unavailable`, `timeout`, `connection_lost`, `unexpected`. */
   code: string;
   /** One line; a refused catalog has one line a fault. */
   message: string;

@@ -3,7 +3,7 @@ import { PRICE_PLAN_LENGTH_MAX } from '#contracts/billing/fields.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { ACTIVE_KEYS_MAX, PROJECTS_MAX } from '#contracts/rules/bounds.js';
 import { command } from '../command.js';
-import { shortenIds } from '../names.js';
+import { idColumn } from '../names.js';
 import {
   account,
   accountId,
@@ -47,7 +47,7 @@ export const accountCommands = [
     render: ({ accounts, nextCursor }) =>
       renderTable(accounts, 'no accounts', {
         ACCOUNT: (row) => row.name,
-        ID: ({ accountId }) => shortenIds(accounts.map((row) => row.accountId))(accountId),
+        ...idColumn(accounts, ({ accountId }) => accountId),
         STATUS: (row) => (row.statusReason === null ? row.status : `${row.status}: ${row.statusReason}`),
         BALANCE: (row) => renderDollars(row.balance.balance_pico_usd),
         AVAILABLE: (row) => renderDollars(row.balance.available_pico_usd),

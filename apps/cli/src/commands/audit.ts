@@ -87,8 +87,7 @@ function nameActor({ actor, actorName }: AuditEntry, words: AuditWords): string 
 
 /** Reads the names of what the entries are about. */
 async function readWords({ entries }: AuditListReply, messaging: Messaging): Promise<AuditWords> {
-  const names = await readNames(messaging, ['account', 'project', 'key']);
-  const people = await listPeople(messaging).catch(() => []);
+  const [names, people] = await Promise.all([readNames(messaging, ['account', 'project', 'key']), listPeople(messaging).catch(() => [])]);
   const emails = new Map(people.map(({ userId, email }) => [userId, email]));
   const budgets = await readBudgets(entries, messaging, names);
   const find = (kind: string, id: string): string | undefined => {

@@ -1,6 +1,6 @@
 import { type ApiKey, type CreatedKey, keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { command } from '../command.js';
-import { readNames, shortenIds } from '../names.js';
+import { idColumn, readNames } from '../names.js';
 import {
   argument,
   clearable,
@@ -75,7 +75,7 @@ export const keyCommands = [
     render: ({ keys, nextCursor }, names) =>
       renderTable(keys, 'no keys', {
         NAME: (row) => row.name,
-        ID: ({ keyId }) => shortenIds(keys.map((row) => row.keyId))(keyId),
+        ...idColumn(keys, ({ keyId }) => keyId),
         PROJECT: (row) => names('project', row.projectId),
         KEY: (row) => `…${row.lastFour}`,
         STATE: (row) => row.status,

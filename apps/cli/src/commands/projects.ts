@@ -1,6 +1,6 @@
 import { type Project, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { command } from '../command.js';
-import { readNames, shortenIds } from '../names.js';
+import { idColumn, readNames } from '../names.js';
 import {
   account,
   accountId,
@@ -63,7 +63,7 @@ export const projectCommands = [
     render: ({ projects, nextCursor }, names) =>
       renderTable(projects, 'no projects', {
         PROJECT: (row) => row.name,
-        ID: ({ projectId }) => shortenIds(projects.map((row) => row.projectId))(projectId),
+        ...idColumn(projects, ({ projectId }) => projectId),
         ACCOUNT: (row) => names('account', row.accountId),
         ENABLED: (row) => row.enabled,
         RPM: (row) => row.requestsPerMinuteMax,

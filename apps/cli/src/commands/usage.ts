@@ -56,10 +56,14 @@ export const usageCommands = [
       limit: limit ?? (rest.step === undefined && by !== undefined ? LIMIT_MAX : undefined),
       ...rest,
     }),
-    lookUp: async (reply, messaging, request) => ({
-      names: await readNames(messaging, namedIn(reply.rows), { accountId: request.accountId }),
-      total: await readTotal(reply, messaging, request),
-    }),
+    lookUp: async (reply, messaging, request) => {
+      const reading = [
+        readNames(messaging, namedIn(reply.rows), { accountId: request.accountId }),
+        readTotal(reply, messaging, request),
+      ] as const;
+      const [names, total] = await Promise.all(reading);
+      return { names, total };
+    },
     render: renderUsage,
     timeoutMs: USAGE_MS,
   }),

@@ -3,6 +3,7 @@ import { Endpoint } from '../endpoint.js';
 import {
   ACTIVE_KEYS_MAX,
   CONCURRENCY_MAX,
+  MODEL_LIMITS_MAX,
   NAME_LENGTH_MAX,
   PROJECTS_MAX,
   REASON_LENGTH_MAX,
@@ -10,7 +11,7 @@ import {
   TOKENS_MAX,
 } from '../rules/bounds.js';
 import { Clearable, Id, Instant, NestedList, type Paged, PRICE_PLAN_LENGTH_MAX, Text, Usd } from './fields.js';
-import { MODEL_LIMITS_MAX, ModelLimit } from './model-limits.js';
+import { ModelLimit } from './model-limits.js';
 import type { Balance } from './money.js';
 
 export class AccountCreateRequest {

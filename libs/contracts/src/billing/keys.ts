@@ -1,9 +1,16 @@
 import { IsBoolean, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { CONCURRENCY_MAX, NAME_LENGTH_MAX, NOTE_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '../rules/bounds.js';
+import {
+  CONCURRENCY_MAX,
+  MODEL_LIMITS_MAX,
+  NAME_LENGTH_MAX,
+  NOTE_LENGTH_MAX,
+  REQUESTS_PER_MINUTE_MAX,
+  TOKENS_MAX,
+} from '../rules/bounds.js';
 import { ListRequest, type NextPricePlan } from './accounts.js';
 import { Clearable, Id, Instant, ModelPatterns, NestedList, Networks, type Paged, Text } from './fields.js';
-import { MODEL_LIMITS_MAX, ModelLimit, type OperatorLimits } from './model-limits.js';
+import { ModelLimit, type OperatorLimits } from './model-limits.js';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 

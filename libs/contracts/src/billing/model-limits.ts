@@ -2,9 +2,6 @@ import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '../rules/bounds.js';
 import { Text } from './fields.js';
 
-/** Most patterns of a key or a project: each that a request matches is counted for it. */
-export const MODEL_LIMITS_MAX = 16;
-
 /** Limits per minute of the models that a pattern names, taken together. At least one is set. */
 export class ModelLimit {
   /** Pattern of ids of models such as `gpt-*`, in which `*` stands for any characters. */

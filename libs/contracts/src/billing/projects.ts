@@ -1,10 +1,10 @@
 import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { CONCURRENCY_MAX, NAME_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '../rules/bounds.js';
+import { CONCURRENCY_MAX, MODEL_LIMITS_MAX, NAME_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '../rules/bounds.js';
 import { ListRequest } from './accounts.js';
 import { TagNames } from './attribution.js';
 import { Clearable, Id, NestedList, type Paged, Text } from './fields.js';
-import { MODEL_LIMITS_MAX, ModelLimit, type OperatorLimits } from './model-limits.js';
+import { ModelLimit, type OperatorLimits } from './model-limits.js';
 
 export class ProjectCreateRequest {
   /** Repeating it with the same id makes one project. Default: a new id. */

@@ -10,6 +10,8 @@ export const PASSWORD_LENGTH_MAX = 256;
 
 export const REQUESTS_PER_MINUTE_MAX = 1_000_000;
 export const CONCURRENCY_MAX = 100_000;
+/** Most patterns of a key or a project: each that a request matches is counted for it. */
+export const MODEL_LIMITS_MAX = 16;
 /** Largest `integer` of Postgres. */
 export const TOKENS_MAX = 2 ** 31 - 1;
 /** Longest vector of a model for embeddings. */

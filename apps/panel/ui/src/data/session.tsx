@@ -58,7 +58,8 @@ export function useSession(): PanelSession {
   return session;
 }
 
-const ROWS_MAX = 1_000;
+/** Most projects and keys that the pages load. */
+export const ROWS_MAX = 1_000;
 
 /**
  * Projects and keys of an account, by default that of the page, and the names of their ids. Two calls, which the pages share. Keys of the

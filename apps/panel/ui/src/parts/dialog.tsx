@@ -9,7 +9,7 @@ interface DialogProps {
   children: ReactNode;
   /** Absent: it cannot be closed. */
   onClose?: () => void;
-  /** What Escape does. Default: it closes. */
+  /** Called on Escape. Absent: Escape closes the dialog. */
   onEscape?: () => void;
   /** A text of the dialog was copied by hand. */
   onCopy?: () => void;

@@ -3,7 +3,7 @@ import type { BudgetListReply, KeyRow, UsageQueryReply } from '../../../../src/s
 import { useApi, withQuery } from '../../data/api.js';
 import { collectMoney } from '../../data/budgets.js';
 import { KEY_KINDS, type KeyKind, resolveSpan, useFilters, useNow } from '../../data/filters.js';
-import { useNames, useSession } from '../../data/session.js';
+import { ROWS_MAX, useNames, useSession } from '../../data/session.js';
 import { count, plural } from '../../format/numbers.js';
 import { Button, ButtonLink } from '../../parts/button.js';
 import { CompactSelect, SearchField } from '../../parts/field.js';
@@ -128,7 +128,7 @@ export function Keys() {
           >{`Show ${plural(playgroundKeys?.length ?? 0, 'key')} of the playground`}</Button>
         )}
         {hasMoreKeys && (
-          <p>These are the first {count(1_000)} keys of the account. Choose a project to see all of its keys with the CLI.</p>
+          <p>These are the first {count(ROWS_MAX)} keys of the account. Choose a project to see all of its keys with the CLI.</p>
         )}
       </div>
       {isMaking && projects && <NewKey projects={projects} projectId={filters.project} onClose={() => setMaking(false)} />}

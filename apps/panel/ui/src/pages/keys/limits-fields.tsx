@@ -1,4 +1,4 @@
-import { CONCURRENCY_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '#contracts/rules/bounds.js';
+import { CONCURRENCY_MAX, MODEL_LIMITS_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '#contracts/rules/bounds.js';
 import { modelMatcher } from '#contracts/rules/model-pattern.js';
 import type { OperatorLimits } from '../../../../src/shapes/billing.js';
 import type { ModelListReply } from '../../../../src/shapes/catalog.js';
@@ -9,9 +9,6 @@ import { Button, IconButton } from '../../parts/button.js';
 import { AreaField, LimitField, TextField } from '../../parts/field.js';
 import { type KeyLimits, type LimitsDraft, limitWords, type ModelLimitDraft, readLimits, readList } from './key-limits.js';
 import styles from './keys.module.css';
-
-/** Most limits by model, as the API has it. */
-const MODEL_LIMITS_MAX = 16;
 
 interface LimitsFieldsProps {
   draft: LimitsDraft;
