@@ -91,10 +91,11 @@ function openaiUsage({ usage, counts, nonsense }: VendorReply, names: Names): un
   return shapes[usage]();
 }
 
-/** Returns what a reply has counted before its end, from a server that reports with every event. */
-function countsSoFar(reply: VendorReply, output: number): Json {
-  const isCounted = ['details', 'bare', 'above the cap'].includes(reply.usage);
-  return isCounted && reply.usageAt === 'everywhere' ? { usage: { prompt_tokens: reply.counts.prompt, completion_tokens: output } } : {};
+/** Returns what a reply has counted by its nth piece, from a server that reports with every event: never more than at its end. */
+function countsSoFar({ counts, usage, usageAt }: VendorReply, nth: number): Json {
+  const isCounted = ['details', 'bare', 'above the cap'].includes(usage);
+  if (!isCounted || usageAt !== 'everywhere') return {};
+  return { usage: { prompt_tokens: counts.prompt, completion_tokens: Math.min(nth, counts.output - counts.thinking) } };
 }
 
 const chat: ReplyWriter = {
