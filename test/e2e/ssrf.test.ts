@@ -165,6 +165,12 @@ describe('probes and health checks', () => {
 });
 
 test('no header of a client reaches an upstream [fault-headers]', async () => {
+  let sent = '';
+  fault = ({ socket, head }) => {
+    // A last health check of the test before may still come.
+    if (head.startsWith('POST ')) sent = head;
+    socket.end(wholeReply(plain('let in')));
+  };
   const upstream = upstreamAt('127.0.0.1', true);
   await stack.offer([upstream]);
   await fetch(`${stack.facts.gatewayUrl}/v1/chat/completions`, {
@@ -180,10 +186,10 @@ test('no header of a client reaches an upstream [fault-headers]', async () => {
     },
     body: JSON.stringify({ model: upstream.id, messages: [{ role: 'user', content: 'Hi' }] }),
   });
-  const names = canary.lastHead
+  const names = sent
     .split('\r\n')
     .slice(1)
     .map((line) => line.split(':')[0]?.toLowerCase());
   expect(names.sort()).toEqual(['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host', 'user-agent']);
-  expect(canary.lastHead).not.toMatch(/canary|10\.0\.0\.1|live_|bearer/i);
+  expect(sent).not.toMatch(/canary|10\.0\.0\.1|live_|bearer/i);
 });
