@@ -1,8 +1,8 @@
 /**
  * Benchmark of closed months on a large journal: ledger checks before and after the months are closed, closing, a month's usage, an export
- * that DuckDB adds up, detaching and attaching the first month, and the full check. See ../README.md, "Months".
+ * that DuckDB adds up, the month at other prices, detaching and attaching the first month, and the full check. See ../README.md, "Months".
  *
- *   node bench/months/run.mjs [--settlements N] [--months N] [--rounds N] [--out NAME]
+ *   node bench/months/run.mjs [--settlements N] [--months N] [--rounds N] [--only plans] [--out NAME]
  */
 import { deepStrictEqual } from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
@@ -20,13 +20,16 @@ const { values: flags } = parseArgs({
     settlements: { type: 'string', default: '20000000' },
     months: { type: 'string', default: '12' },
     rounds: { type: 'string', default: '3' },
+    only: { type: 'string' },
     out: { type: 'string', default: 'months' },
   },
 });
 const settlements = Number(flags.settlements);
 const ACCOUNTS = 20;
-/** Pico-USD of a settlement: a prompt of 333 tokens at 1 each. */
-const COST = 333;
+/** Pico-USD of a settlement: a prompt of 133 to 533 tokens at 1 each. */
+const COST = '(133 + number % 401)';
+/** A fifth of the prompts is larger. */
+const BOUND = 453;
 const HOUR_MS = 3_600_000;
 const DATA_DIR = fileURLToPath(new URL('../../.local/bench-months', import.meta.url));
 const EXPORTS = `${DATA_DIR}-exports`;
@@ -35,12 +38,15 @@ const now = new Date();
 /** First moment of the month so many months ago. */
 const monthStart = (/** @type {number} */ ago) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - ago, 1);
 const from = monthStart(Number(flags.months));
+/** Plans are measured in closed months alone. */
+const to = flags.only === 'plans' ? monthStart(0) : Date.now() - HOUR_MS;
 
 await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise<unknown>} */ work) => work() });
 const { connectMessaging } = await import('#messaging/connect-messaging.js');
 const { createLogger } = await import('#observability/logger.js');
 const { ledgerCheck } = await import('#contracts/billing/ledger.js');
 const { monthAttach, monthClose, monthDetach, monthList } = await import('#contracts/billing/months.js');
+const { usageRerate } = await import('#contracts/billing/rerate.js');
 const { usageQuery } = await import('#contracts/billing/usage.js');
 const { checkLedger } = await import('../../dist/apps/billing/src/ledger/check-ledger.js');
 const { exportMonth } = await import('../../dist/apps/cli/src/month-files/export-month.js');
@@ -90,7 +96,7 @@ async function main() {
     rows.push([work, taken]);
     console.error(`${work}: ${taken}`);
   };
-  add('check on request, no month closed', await timed(1, () => sound(check(false))));
+  if (flags.only !== 'plans') add('check on request, no month closed', await timed(1, () => sound(check(false))));
   const closing = [];
   for (let ago = Number(flags.months); ago > 0; ago--) {
     const month = new Date(monthStart(ago)).toISOString().slice(0, 7);
@@ -98,6 +104,8 @@ async function main() {
     console.error(`closed ${month} in ${closing.at(-1)?.toFixed(0)} ms`);
   }
   add('closing a month', describe(closing));
+  await measurePlans(add);
+  if (flags.only === 'plans') return writeReport(rows, 'A fifth of the prompts is above the bound of the step.');
   add('check on request, all months closed', await timed(Number(flags.rounds), () => sound(check(false))));
   add('daily check', await timed(1, scheduledCheck));
   add('scheduled check, from its checkpoint', await timed(Number(flags.rounds), scheduledCheck));
@@ -123,6 +131,26 @@ async function main() {
   add('full check, a cost of the first month changed', await timed(1, full));
   const found = violations.map((one) => `${one.invariant} ${one.subject}`).join(', ');
   await report(rows, { growth, sums, found });
+}
+
+/**
+ * Rates the newest closed month at the prices of two catalogs, as `tollgate catalog plan` does.
+ * @param {(work: string, taken: string) => void} add
+ */
+async function measurePlans(add) {
+  const month = new Date(monthStart(1)).toISOString().slice(0, 7);
+  const before = { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '0' };
+  const step = { above: BOUND, inputUsdPerMTok: '2', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '0' };
+  const { outputUsdPerMTok: _, ...excess } = step;
+  for (const [change, after] of /** @type {const} */ ([
+    ['another flat price', { ...before, inputUsdPerMTok: '1.1' }],
+    ['a step for the whole request', { ...before, steps: [{ ...step, reprices: 'whole' }] }],
+    ['a step for the excess', { ...before, steps: [{ ...excess, reprices: 'excess' }] }],
+  ])) {
+    const prices = { models: [{ id: 'sim-fast', before, after }], plansBefore: [], plansAfter: [] };
+    const rate = () => messaging.request(usageRerate, { month, prices }, { timeoutMs });
+    add(`plan of a month, ${change}`, await timed(Number(flags.rounds), rate));
+  }
 }
 
 /**
@@ -153,16 +181,16 @@ async function fill(accounts) {
     `INSERT INTO billing.settlement (hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, held, cost, plan_cost, ended_cost,
        forfeit, topup_cost, over, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, prompt_source, output_source, settled_by,
        price_version, input_price, cached_input_price, output_price, reserved_at, settled_at)
-     VALUES (gen_random_uuid(), '${first?.accountId}', '${first?.projectId}', '${first?.keyId}', 'first', 'sim-fast', 'local', 'completed', ${COST}, 0, 0,
+     VALUES (gen_random_uuid(), '${first?.accountId}', '${first?.projectId}', '${first?.keyId}', 'first', 'sim-fast', 'local', 'completed', 1000, 0, 0,
        0, 0, 0, 0, 0, 0, 0, 0, 'reported', 'reported', 'gateway', 1, 1, 0, 0, now(), to_timestamp(${from / 1_000}))`,
   );
   const pick = (/** @type {'accountId' | 'projectId' | 'keyId'} */ name) =>
     `(ARRAY[${accounts.map((one) => `'${one[name]}'`).join(',')}])[1 + number % ${ACCOUNTS}]::uuid`;
   await seedSettlements(stack.databaseUrl, settlements, {
-    millisecond: `(${from}::bigint + number * ${(Date.now() - HOUR_MS - from) / settlements})::bigint`,
+    millisecond: `(${from}::bigint + number * ${(to - from) / settlements})::bigint`,
     columns: {
       ...{ account_id: pick('accountId'), project_id: pick('projectId'), key_id: pick('keyId') },
-      ...{ cost: String(COST), topup_cost: String(COST), prompt_tokens: String(COST) },
+      ...{ cost: COST, topup_cost: COST, prompt_tokens: COST },
     },
   });
   await sql(
@@ -251,6 +279,15 @@ function describe(taken) {
 
 /** @param {string[][]} rows @param {{ growth: number, sums: string, found: string }} seen */
 async function report(rows, { growth, sums, found }) {
+  await writeReport(
+    rows,
+    `The memory of the export grew by ${growth.toFixed(0)} MiB. DuckDB adds up its Parquet files to the statements of the month exactly: ${sums}.
+After a month was attached, the full check found nothing. After one cost of the first month was changed, the full check found: ${found}.`,
+  );
+}
+
+/** @param {string[][]} rows @param {string} notes */
+async function writeReport(rows, notes) {
   const day = now.toISOString().slice(0, 10);
   const text = `# ${day}: closed months, ${settlements.toLocaleString('en')} settlements of ${flags.months} months
 
@@ -260,8 +297,7 @@ Method: \`bench/README.md\`, "Months".
 
 ${markdown(['work', 'median (runs)'], rows)}
 
-The memory of the export grew by ${growth.toFixed(0)} MiB. DuckDB adds up its Parquet files to the statements of the month exactly: ${sums}.
-After a month was attached, the full check found nothing. After one cost of the first month was changed, the full check found: ${found}.
+${notes}
 `;
   await writeResult(text, flags.out);
 }

@@ -93,10 +93,10 @@ export async function settleRated(
   return holdId;
 }
 
-/** Prices a request at another list, with its tier and images as far as its own price had them. */
+/** Prices a request at another list, with its images as far as its own price had them. */
 export function rateRequest(made: RatedRequest, other: Price): { cost: bigint; imagesUnknown: boolean } {
-  const { images = 0, imageSteps, tiers, imagePicoUsd } = pin(made);
-  const { tier, ...tokens } = made.late ?? made.first;
+  const { images = 0, imageSteps, imagePicoUsd } = pin(made);
+  const used = made.late ?? made.first;
   const { imagePicoUsd: _, imageSteps: classes, ...rest } = other;
   const hasNone = imagePicoUsd !== undefined && images === 0 && imageSteps === undefined;
   const isKnown =
@@ -107,6 +107,5 @@ export function rateRequest(made: RatedRequest, other: Price): { cost: bigint; i
     ...(other.imagePicoUsd !== undefined && { imagePicoUsd: other.imagePicoUsd, images: images + (classes ? 0 : inClasses) }),
     ...(classes && { imageSteps: classes.map((step, index) => ({ ...step, images: imageSteps?.[index]?.images ?? 0 })) }),
   };
-  const used = { ...tokens, ...(tiers && tier && { tier }) };
   return { cost: priceUsage(used, isKnown ? priced : rest).cost, imagesUnknown: !isKnown && used.promptTokens + used.outputTokens > 0 };
 }

@@ -122,7 +122,7 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
 
 function chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }: EndedHold): void {
   const reported = settle.reason === 'lease-expired' ? hold.meter : settle.usage;
-  const usage = reported ? billableUsage(reported, hold.price) : NO_USAGE;
+  const usage = reported ? billableUsage(reported) : NO_USAGE;
   const { cost, over, step } = costWithin(hold, usage);
   draft.settlements.set(hold.holdId, cost);
   if (hold.tokens !== undefined) {
@@ -153,7 +153,7 @@ function takeReaped(draft: BatchDraft, settle: Settle, account: AccountState): P
   const reaped = draft.reaped.get(settle.holdId);
   if (reaped?.accountId !== account.accountId) return undefined;
   draft.reaped.delete(settle.holdId);
-  const usage = settle.usage ? billableUsage(settle.usage, reaped.price) : NO_USAGE;
+  const usage = settle.usage ? billableUsage(settle.usage) : NO_USAGE;
   const { cost, over, step } = costWithin(reaped, usage);
   const due = cost - reaped.billed;
   const priced = { usage, over, due, ...(step !== undefined && { step }) };

@@ -63,15 +63,10 @@ export const NO_USAGE: Readonly<TokenUsage> = {
   ...ESTIMATED_SOURCES,
 };
 
-/**
- * Returns a usage whose tokens of a cache are within the prompt and reasoning tokens within the output, whatever the upstream reported. A
- * tier counts only where the price has some; without a price it is kept.
- */
-export function billableUsage(usage: TokenUsage, price?: Price): TokenUsage {
-  const { tier, ...prompt } = promptUsage(usage);
+/** Returns a usage whose tokens of a cache are within the prompt and reasoning tokens within the output, whatever the upstream reported. */
+export function billableUsage(usage: TokenUsage): TokenUsage {
   return {
-    ...prompt,
-    ...(tier !== undefined && (price === undefined || price.tiers !== undefined) && { tier }),
+    ...promptUsage(usage),
     outputTokens: usage.outputTokens,
     reasoningTokens: Math.min(usage.reasoningTokens, usage.outputTokens),
     promptSource: usage.promptSource,

@@ -90,10 +90,11 @@ test.each<[string, PinnedPrice, TokenUsage, number | undefined, number]>([
   expect([await shown(here), await shown(there)]).toEqual([expected, expected]);
 });
 
-test('the tier of a request without tiers in its price is not kept', async () => {
+test('the tier of a request is kept where its price has no tiers: its cost price may have some', async () => {
   const holdId = await open(PRICE);
-  await settle(holdId, { ...makeUsage(3), tier: 'flex' });
-  expect(await shown(holdId)).toEqual({ price: PRICE, usage: makeUsage(3), step: undefined, cost: 3 });
+  const usage = { ...makeUsage(3), tier: 'flex' };
+  await settle(holdId, usage);
+  expect(await shown(holdId)).toEqual({ price: PRICE, usage, step: undefined, cost: 3 });
 });
 
 test('a cost beyond the hold is not charged, and the step that applied is kept', async () => {

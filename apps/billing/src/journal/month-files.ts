@@ -57,7 +57,7 @@ const SOURCES: Record<MonthFileName, { journal?: Journal; table?: string; keys: 
     where: `(${hasCacheWrites} OR cache_write_price IS NOT NULL OR cache_write_1h_price IS NOT NULL)`,
   },
   'late-cache-writes': { journal: 'late_settlement', keys: ['settled_at', 'hold_id'], where: `(${hasCacheWrites})` },
-  'price-rules': { journal: 'settlement', keys: ['settled_at', 'hold_id'], where: 'price_rules IS NOT NULL' },
+  'price-rules': { journal: 'settlement', keys: ['settled_at', 'hold_id'], where: '(price_rules IS NOT NULL OR tier IS NOT NULL)' },
   'late-price-rules': {
     journal: 'late_settlement',
     keys: ['settled_at', 'hold_id'],

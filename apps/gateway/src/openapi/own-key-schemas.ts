@@ -145,7 +145,7 @@ const request: Fields<typeof renderRequest> = {
         settled_at: text,
         ending: described(text, 'How it ended.'),
         usage: replyObject(tokens),
-        tier: described(orNull(text), 'Tier that the upstream says it served. Null: its usual one, or the price has no tiers.'),
+        tier: described(orNull(text), 'Tier that the upstream says it served. Null: its usual one.'),
         step: described(orNull(count), '`above` of the last step of the price that the prompt reached. Null: none.'),
         cost_pico_usd: PICO_USD,
       }),

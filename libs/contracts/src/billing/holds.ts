@@ -161,7 +161,7 @@ export class TokenUsage {
   @IsIn(PROMPT_SOURCES) promptSource!: PromptSource;
   /** Origin of `outputTokens`. */
   @IsIn(OUTPUT_SOURCES) outputSource!: OutputSource;
-  /** Tier that the upstream says it served. Absent: its usual one; in a bill also when the price has no tiers. */
+  /** Tier that the upstream says it served. Absent: its usual one. */
   @IsOptional() @Matches(TIER) tier?: string;
 }
 

@@ -40,7 +40,7 @@ export const MONTH_FILES = {
   },
   /** Late settlements of requests that wrote to a cache of their upstream. */
   'late-cache-writes': { hold_id: 'id', account_id: 'id', ...WRITES, settled_at: 'time' },
-  /** Settlements whose price has steps, tiers or image classes, with what of it applied. */
+  /** Settlements whose price has steps, tiers or image classes, with what of it applied, and those in a tier. */
   'price-rules': {
     ...{ hold_id: 'id', account_id: 'id', tier: 'text', price_step: 'count', price_rules: 'json', settled_at: 'time' },
   },
