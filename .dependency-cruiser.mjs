@@ -152,6 +152,13 @@ export const forbidden = [
     to: { path: npm('pg', '@prisma', 'prisma'), dependencyTypesNot: ['type-only'] },
   },
   {
+    name: 'stripe-behind-payments',
+    comment: 'Only the payments service knows a provider of payments.',
+    severity: 'error',
+    from: { path: PRODUCTION, pathNot: [TESTS, '^apps/payments/'] },
+    to: { path: npm('stripe') },
+  },
+  {
     name: 'opentelemetry-behind-tracing',
     comment:
       'Other code makes spans through the interface of libs/tracing, and metrics with prom-client: nothing is loaded while neither is exported.',

@@ -10,11 +10,11 @@ import { claimPort, otherPort } from './local/ports.ts';
 import { DATA, StartError } from './local/project.mjs';
 import { findPrometheus } from './local/prometheus.ts';
 import { endCommands } from './local/run-command.mjs';
-import { SERVICES } from './local/services.ts';
+import { OPTIONAL_SERVICES, SERVICES } from './local/services.ts';
 import { type RunningStack, removeStack, startStack } from './local/stack.ts';
 import { createStatus, seconds } from './local/status.mjs';
 
-const HELP = `npm start [-- --reset] [--demo-traffic] [--observe] [--split]
+const HELP = `npm start [-- --reset] [--demo-traffic] [--observe] [--split] [--payments]
 
 Starts Tollgate on 127.0.0.1: installs packages, finds or installs PostgreSQL and NATS, migrates the database, builds,
 starts the services and a simulated upstream, and creates a demo account. Ctrl-C stops everything; data stays in .local/.
@@ -23,17 +23,19 @@ starts the services and a simulated upstream, and creates a demo account. Ctrl-C
   --demo-traffic  once ready, send 75 seconds of mixed traffic: all formats, two projects, failures, clients that leave
   --observe       also start Prometheus with the alert rules: one on PATH, else Debian's
   --split         run each service as a program of its own, as on Kubernetes; otherwise they share one process
+  --payments      also start payments by card, with STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET (docs/payments.md)
   --help          show this text
 
   PORT          port of the gateway (default 8080)
   PANEL_PORT    port of the panel (default 8081)
+  PAYMENTS_PORT port of the webhook of Stripe, with --payments (default 8082)
   TOLLGATE_DATA folder for data, logs and secrets (default .local)
   DATABASE_URL  an existing PostgreSQL database, which is migrated. The services connect with it, or with the users in
                 BILLING_DATABASE_URL, CATALOG_DATABASE_URL and PANEL_DATABASE_URL, which are created if DATABASE_URL has
                 the right to
   NATS_URL      an existing NATS server with config/nats-passwords.conf, and the passwords of its users: NATS_GATEWAY_PASSWORD,
-                NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_PANEL_PASSWORD, NATS_CLI_PASSWORD,
-                NATS_INTERNAL_PASSWORD
+                NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_PANEL_PASSWORD,
+                NATS_PAYMENTS_PASSWORD, NATS_CLI_PASSWORD, NATS_INTERNAL_PASSWORD
 `;
 
 const INTERRUPTED = 130;
@@ -51,12 +53,15 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { reset, help, 'demo-traffic': demoTraffic, observe, split } = readArguments();
+  const { reset, help, 'demo-traffic': demoTraffic, observe, split, payments } = readArguments();
   const layout = split ? 'split' : 'all';
   if (help) return void process.stdout.write(HELP);
   const started = performance.now();
   const port = readPort('PORT', 8080);
   const panelPort = readPort('PANEL_PORT', 8081);
+  const paymentsPort = payments ? readPort('PAYMENTS_PORT', 8082) : 0;
+  if (payments) requireStripe();
+  const services = payments ? [...SERVICES, ...OPTIONAL_SERVICES] : SERVICES;
   const status = createStatus();
   mkdirSync(DATA, { recursive: true });
   const pidFile = await PidFile.claim(DATA);
@@ -72,13 +77,14 @@ async function main(): Promise<void> {
   // Checked first, because installing and building are slow.
   await claimPort(port, otherPort('PORT', port));
   await claimPort(panelPort, otherPort('PANEL_PORT', panelPort));
+  if (payments) await claimPort(paymentsPort, otherPort('PAYMENTS_PORT', paymentsPort));
   if (reset) {
     removeStack(DATA);
     status.say('reset', 'deleted earlier data, keys and logs');
   }
   await ensureDependencies(status);
   await ensureBuilt(status);
-  await ensureBundled(status, layout === 'all' ? ['tollgate', 'upstream-sim'] : SERVICES);
+  await ensureBundled(status, layout === 'all' ? ['tollgate', 'upstream-sim'] : services);
   const prometheus = observe ? (await findPrometheus(status)).prometheus : undefined;
   const stack = await untilSignal((signal) =>
     startStack({
@@ -88,6 +94,8 @@ async function main(): Promise<void> {
       bundled: true,
       port,
       panelPort,
+      paymentsPort,
+      services,
       databaseUrl,
       serviceDatabaseUrls,
       natsUrl,
@@ -140,7 +148,7 @@ function stopOnSignal(): {
   return { untilSignal, signal: abort.signal };
 }
 
-function greeting({ gatewayUrl, apiKey, panelUrl, panelLink, prometheusUrl, logDir }: RunningStack, took: number): string {
+function greeting({ gatewayUrl, apiKey, panelUrl, panelLink, prometheusUrl, webhookUrl, logDir }: RunningStack, took: number): string {
   const body = '{"model":"sim-fast","messages":[{"role":"user","content":"Hello"}]}';
   return `
 Tollgate is ready after ${seconds(took)}. Logs: ${logDir}; Ctrl-C stops it.
@@ -152,7 +160,7 @@ Tollgate is ready after ${seconds(took)}. Logs: ${logDir}; Ctrl-C stops it.
       ? `
   prometheus ${prometheusUrl}`
       : ''
-  }
+  }${webhookUrl ? `\n  webhook    ${webhookUrl}` : ''}
 
   curl ${gatewayUrl}/v1/chat/completions -H 'authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d '${body}'
 
@@ -166,18 +174,33 @@ With the OpenAI SDK, in a file such as .local/hello.mjs:
 `;
 }
 
-function readArguments(): { split?: boolean; reset?: boolean; help?: boolean; 'demo-traffic'?: boolean; observe?: boolean } {
+function readArguments(): {
+  split?: boolean;
+  reset?: boolean;
+  help?: boolean;
+  'demo-traffic'?: boolean;
+  observe?: boolean;
+  payments?: boolean;
+} {
   // npm keeps options before the two dashes. Starting with the old data, or without the traffic, would be wrong.
-  for (const name of ['reset', 'demo-traffic', 'observe', 'split']) {
+  for (const name of ['reset', 'demo-traffic', 'observe', 'split', 'payments']) {
     const isKept = process.env[`npm_config_${name.replaceAll('-', '_')}`];
     if (isKept) throw new StartError(`use two dashes before the option: npm start -- --${name}`);
   }
   const flag = { type: 'boolean' } as const;
   try {
-    return parseArgs({ options: { reset: flag, 'demo-traffic': flag, observe: flag, split: flag, help: { ...flag, short: 'h' } } }).values;
+    return parseArgs({
+      options: { reset: flag, 'demo-traffic': flag, observe: flag, split: flag, payments: flag, help: { ...flag, short: 'h' } },
+    }).values;
   } catch (error) {
     throw new StartError(`${(error as Error).message.split('.')[0]}; see npm start -- --help`);
   }
+}
+
+/** The service would end with the same fault, after all others have started. */
+function requireStripe(): void {
+  const missing = ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'].filter((name) => !process.env[name]);
+  if (missing.length > 0) throw new StartError(`--payments needs ${missing.join(' and ')}: see docs/payments.md`);
 }
 
 function readPort(name: string, initial: number): number {

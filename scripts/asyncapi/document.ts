@@ -105,4 +105,4 @@ export function listRecordedCallers(subject: string, { names, mayPublish }: User
 }
 
 /** Queue groups by the first token of the subject. */
-const QUEUES: Record<string, string> = { billing: 'billing', catalog: 'catalog', inference: 'inference-proxy' };
+const QUEUES: Record<string, string> = { billing: 'billing', catalog: 'catalog', inference: 'inference-proxy', payments: 'payments' };

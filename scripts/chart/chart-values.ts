@@ -16,6 +16,7 @@ const SECRETS = {
   natsClientTls: 'tollgate-nats-client-tls',
   database: 'tollgate-database',
   billing: 'tollgate-billing',
+  payments: 'tollgate-payments',
   upstreamKeys: 'tollgate-upstream-keys',
   upstreamFiles: 'tollgate-upstream-files',
   tls: 'tollgate-tls',

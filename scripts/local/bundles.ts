@@ -2,10 +2,10 @@ import { chmodSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { InputOptions, OutputOptions, Plugin } from 'rolldown';
 import { packageFile, ROOT } from './project.mjs';
-import { bundleOf, COMMAND_LINE, SERVICES } from './services.ts';
+import { bundleOf, COMMAND_LINE, OPTIONAL_SERVICES, SERVICES } from './services.ts';
 import type { Status } from './status.mjs';
 
-export const PROGRAMS = [...SERVICES, 'tollgate'] as const;
+export const PROGRAMS = [...SERVICES, ...OPTIONAL_SERVICES, 'tollgate'] as const;
 type ProgramName = (typeof PROGRAMS)[number];
 
 /** Modules that a service loads by their path: its bundle has each as a file of its own, by this name. */

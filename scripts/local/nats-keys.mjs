@@ -3,7 +3,16 @@ import { createSeed, derivePublicKey } from './nkey.mjs';
 import { StartError } from './project.mjs';
 
 /** Users of config/nats.conf. */
-export const NATS_USERS = /** @type {const} */ (['gateway', 'billing', 'catalog', 'inference-proxy', 'panel', 'cli', 'internal']);
+export const NATS_USERS = /** @type {const} */ ([
+  'gateway',
+  'billing',
+  'catalog',
+  'inference-proxy',
+  'panel',
+  'payments',
+  'cli',
+  'internal',
+]);
 /** @typedef {(typeof NATS_USERS)[number]} NatsUser */
 const NEW_USERS_FILE = `# Users of Tollgate on NATS by their public keys, which are no secrets. scripts/nats-keys.mjs writes the list; the rest is yours.
 # Address and port come from the command line: nats-server -c nats-keys.conf -a 127.0.0.1 -p 4222

@@ -7,7 +7,10 @@ import type { Program } from './supervisor.ts';
 /** In the order of their start. */
 export const SERVICES = ['billing', 'catalog', 'upstream-sim', 'inference-proxy', 'gateway', 'panel'] as const;
 
-export type ServiceName = (typeof SERVICES)[number];
+/** Runs where it is asked for. */
+export const OPTIONAL_SERVICES = ['payments'] as const;
+
+export type ServiceName = (typeof SERVICES | typeof OPTIONAL_SERVICES)[number];
 
 /** The services of Tollgate in one process (`all`), or each in its own (`split`). The simulator stands for another's server. */
 export type Layout = 'all' | 'split';
@@ -23,6 +26,8 @@ interface Connections {
   databaseUrls: Record<DatabaseService, string>;
   gatewayPort: number;
   panelPort: number;
+  /** Only with the service `payments`. */
+  paymentsPort?: number;
 }
 
 type Ports = Partial<Record<ServiceName, number>>;
@@ -35,7 +40,7 @@ interface Parts {
 
 /** Stop order: first the gateway and the panel, so that no new requests come, then the inference-proxy, then the services that both need. */
 export const STOP_ORDER: (ServiceName | 'tollgate')[][] = [
-  ['gateway', 'panel', 'tollgate'],
+  ['gateway', 'panel', 'payments', 'tollgate'],
   ['inference-proxy'],
   ['upstream-sim', 'billing', 'catalog'],
 ];
@@ -185,6 +190,10 @@ function ownSettings(name: ServiceName, { connections, ports, secrets }: Parts):
       const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
       const urls = { PANEL_URL: urlOf(panelPort), GATEWAY_URL: urlOf(gatewayPort) };
       return { DATABASE_URL: databaseUrls.panel, PANEL_PORT: String(panelPort), ...urls };
+    }
+    case 'payments': {
+      const { panelPort, paymentsPort } = connections;
+      return { PAYMENTS_PORT: String(paymentsPort), PANEL_URL: `http://127.0.0.1:${panelPort}` };
     }
     case 'upstream-sim':
       return { HOST: '127.0.0.1', UPSTREAM_SIM_PORT: upstreamPort };

@@ -8,7 +8,16 @@ import { ROOT, StartError } from './project.mjs';
 import { prometheusConfig, prometheusProgram } from './prometheus.ts';
 import { byName, type DatabaseService, loadSecrets, passwordVariable, readPrivate, type Secrets, writePrivate } from './secrets.ts';
 import { createDemo, createPanelLink, type Demo, type DemoOptions, keyWorks } from './seed.ts';
-import { type Layout, SERVICES, type ServiceEnv, type ServiceName, STOP_ORDER, serviceProgram, tollgateProgram } from './services.ts';
+import {
+  type Layout,
+  OPTIONAL_SERVICES,
+  SERVICES,
+  type ServiceEnv,
+  type ServiceName,
+  STOP_ORDER,
+  serviceProgram,
+  tollgateProgram,
+} from './services.ts';
 import { MIGRATED_FILE, migrateDatabase, serverAt, startDatabase } from './stack-database.ts';
 import { createStatus, type Status } from './status.mjs';
 import { Supervisor } from './supervisor.ts';
@@ -22,6 +31,8 @@ export interface StackFacts {
   gatewayUrl: string;
   /** Origin of the panel. */
   panelUrl: string;
+  /** Address of the webhook of Stripe; absent without the service `payments`. */
+  webhookUrl?: string;
   /** One-time link that makes the first admin; absent when there is an admin. */
   panelLink?: string;
   /** Key of the demo project, with its account and project. */
@@ -74,6 +85,8 @@ export interface StackOptions {
   port?: number;
   /** Port of the panel. 0, the default, takes a free one. */
   panelPort?: number;
+  /** Port of the webhook of Stripe, with the service `payments`. 0, the default, takes a free one. */
+  paymentsPort?: number;
   /** Settings for every service, such as `{ LEASE_MS: '2000' }`. */
   env?: Record<string, string>;
   /** Settings for one service. */
@@ -132,6 +145,7 @@ async function bringUp({
   dataDir,
   port = 0,
   panelPort: wantedPanelPort = 0,
+  paymentsPort: wantedPaymentsPort = 0,
   env = {},
   serviceEnv = {},
   services = SERVICES,
@@ -143,10 +157,18 @@ async function bringUp({
 }: StackOptions & Running): Promise<StackFacts> {
   const gatewayPort = port === 0 ? await freePort() : port;
   const panelPort = wantedPanelPort === 0 ? await freePort() : wantedPanelPort;
+  const paymentsPort = wantedPaymentsPort === 0 ? await freePort() : wantedPaymentsPort;
   await claimPort(gatewayPort, otherPort('PORT', gatewayPort));
   await claimPort(panelPort, otherPort('PANEL_PORT', panelPort));
   const prometheusPort = options.prometheus ? (['prometheus'] as const) : [];
-  const ports = await rememberPorts(join(dataDir, 'ports.json'), ['postgres', 'nats', 'tollgate', ...SERVICES, ...prometheusPort]);
+  const ports = await rememberPorts(join(dataDir, 'ports.json'), [
+    'postgres',
+    'nats',
+    'tollgate',
+    ...SERVICES,
+    ...OPTIONAL_SERVICES,
+    ...prometheusPort,
+  ]);
   const secrets = loadSecrets(dataDir);
   if (options.natsUrl) secrets.natsPasswords = passwordsFromEnvironment();
 
@@ -154,7 +176,7 @@ async function bringUp({
     startDatabase({ ...options, dataDir, port: ports.postgres, secrets, supervisor, status }),
     nats({ ...options, port: ports.nats, passwords: secrets.natsPasswords, supervisor, status }),
   ]);
-  const connections = { databaseUrls, natsUrl, gatewayPort, panelPort };
+  const connections = { databaseUrls, natsUrl, gatewayPort, panelPort, paymentsPort };
   const gatewayUrl = `http://127.0.0.1:${gatewayPort}`;
   const startServices = async (): Promise<string> => {
     const program = (name: ServiceName) =>
@@ -179,7 +201,8 @@ async function bringUp({
   ]);
   const panel = { panelUrl: `http://127.0.0.1:${panelPort}`, ...(panelLink && { panelLink }) };
   const { owner: databaseUrl, ...serviceDatabaseUrls } = databaseUrls;
-  const facts = { gatewayUrl, ...panel, ...demo, databaseUrl, natsUrl };
+  const payments = services.includes('payments') && { webhookUrl: `http://127.0.0.1:${paymentsPort}/stripe/webhook` };
+  const facts = { gatewayUrl, ...panel, ...payments, ...demo, databaseUrl, natsUrl };
   writePrivate(join(dataDir, 'demo.json'), facts);
   const opsUrls = byName(services, (name) => `http://127.0.0.1:${ports[programOf(name, layout)]}`);
   const { prometheus } = options;

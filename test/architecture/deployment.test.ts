@@ -10,7 +10,7 @@ import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.
 import { STOP_ORDER } from '../../apps/tollgate/src/targets.js';
 import { NATS_USERS, natsVariable, writeNatsKeys } from '../../scripts/local/nats-keys.mjs';
 import { statedMemory } from '../abuse/stated-memory.js';
-import { type Container, type Manifest, manifests, migration, workloads } from './manifests.js';
+import { type Container, type Manifest, manifests, migration, workloads as ofLayouts, optionalWorkloads } from './manifests.js';
 
 /** Configuration of a container in Compose and Kubernetes. */
 interface Workload {
@@ -45,15 +45,18 @@ const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true 
   services: Record<string, ComposeService>;
   networks: Record<string, { internal?: boolean }>;
 };
+const workloads = new Map([...ofLayouts, ...optionalWorkloads]);
 const containers = new Map(
   [...[...workloads.values()].flatMap((spec) => spec.containers), migration].map((container) => [container.name, container]),
 );
 /** The services of Compose that run, in either layout: without the CLI and observability. */
-const services = Object.entries(compose.services).filter(([, { profiles = ['one-process'] }]) => profiles.includes('one-process'));
+const services = Object.entries(compose.services).filter(([, { profiles = [] }]) =>
+  profiles.every((name) => /^(one-process|payments)$/.test(name)),
+);
 /** Services that run as programs of their own, or in the one process. */
 const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'];
 /** Settings that differ between Compose and Kubernetes. */
-const ONE_SIDED = /^(UPSTREAM_LOCAL_URL|PGDATA|(.+_)?NATS_PASSWORD|SERVED_CERTIFICATE_FILES)$/;
+const ONE_SIDED = /^(UPSTREAM_LOCAL_URL|PGDATA|(.+_)?NATS_PASSWORD|SERVED_CERTIFICATE_FILES|STRIPE_SECRET_KEY|STRIPE_WEBHOOK_SECRET)$/;
 
 test('every app of the code has a service in Compose and a workload in Kubernetes', () => {
   const apps = readdirSync('apps');
@@ -125,11 +128,12 @@ test('only the inference-proxy, or the one process, gets secrets of upstreams; o
   });
 });
 
-test('only the gateway, the panel and Grafana are published, and only on the host, and the one process as gateway and panel', () => {
+test('only the gateway, the panel, payments and Grafana are published, and only on the host, and the one process as gateway and panel', () => {
   const published = Object.entries(compose.services).flatMap(([name, { ports }]) => (ports ? [[name, ports]] : []));
   expect(published).toEqual([
     ['gateway', [expect.stringMatching(/^127\.0\.0\.1:.*:8080$/)]],
     ['panel', [expect.stringMatching(/^127\.0\.0\.1:.*:8081$/)]],
+    ['payments', [expect.stringMatching(/^127\.0\.0\.1:.*:8082$/)]],
     ['tollgate', ['gateway', 'panel'].flatMap((name) => compose.services[name]?.ports)],
     ['grafana', [expect.stringMatching(/^127\.0\.0\.1:.*:3000$/)]],
   ]);
@@ -266,7 +270,7 @@ const kubectl = spawnSync('kubectl', ['kustomize', 'k8s/overlays/local'], { enco
   expect({ status: kubectl.status, stderr: kubectl.stderr }).toEqual({ status: 0, stderr: '' });
   const rendered = parseAllDocuments(kubectl.stdout).map((document) => document.toJS() as Manifest);
   const names = rendered.map(({ kind, metadata }) => `${kind}/${metadata.name.replace(/-[a-z0-9]{10}$/, '')}`);
-  for (const name of workloads.keys())
+  for (const name of ofLayouts.keys())
     if (name !== 'tollgate') expect(names).toContainEqual(expect.stringMatching(`^(Deployment|StatefulSet)/${name}$`));
   const text = (name: string, file: string): string | undefined =>
     rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.replace(/-[a-z0-9]{10}$/, '') === name)?.data?.[file];
@@ -306,12 +310,17 @@ function ofContainer({ image, command, args, ports, env }: Container): Workload 
   };
 }
 
-/** Compose publishes only the gateway and the panel: ports of other services follow from their settings. */
+/** Compose publishes only the gateway, the panel and payments: ports of other services follow from their settings. */
 function ofService(name: string, { image, command, environment = {} }: ComposeService): Workload {
   const own: Record<string, number> = { nats: 4222, postgres: 5432 };
-  const ports = [environment.PORT, environment.PANEL_PORT, environment.OPS_PORT, environment.UPSTREAM_SIM_PORT, own[name]].flatMap(
-    (port) => (port ? [Number(port)] : []),
-  );
+  const ports = [
+    environment.PORT,
+    environment.PANEL_PORT,
+    environment.PAYMENTS_PORT,
+    environment.OPS_PORT,
+    environment.UPSTREAM_SIM_PORT,
+    own[name],
+  ].flatMap((port) => (port ? [Number(port)] : []));
   return {
     image,
     command: command ?? [],
@@ -329,7 +338,7 @@ function readSettings({ env = [] }: Container): Record<string, string> {
 /** Seconds beyond its grace that a service may take to stop (docs/deployment.md, "Start, stop, upgrade"). */
 const MARGINS: Record<string, number> = {
   gateway: (FORCED_CLOSE_MS + new GatewayConfig().settleFlushMs) / 1000,
-  ...{ 'inference-proxy': 10, billing: 5, catalog: 5, panel: 5 },
+  ...{ 'inference-proxy': 10, billing: 5, catalog: 5, panel: 5, payments: 5 },
 };
 
 /** Longest shutdown of a program in seconds: those of its services one after another, as the one process stops them. */

@@ -23,6 +23,8 @@ import { ProxyMetrics } from '../../apps/inference-proxy/src/metrics/proxy-metri
 import { createPanelMetrics } from '../../apps/panel/src/http/panel-metrics.js';
 import { SsoProviderConfig } from '../../apps/panel/src/identity/sso/sso-provider.config.js';
 import { PanelConfig } from '../../apps/panel/src/panel.config.js';
+import { PaymentsConfig } from '../../apps/payments/src/payments.config.js';
+import { createPaymentsMetrics } from '../../apps/payments/src/payments.metrics.js';
 
 /** Pages whose links, settings and metrics are checked. */
 const PAGES = [
@@ -89,6 +91,7 @@ test.each([
   ['metric of billing', billingMetrics],
   ['metric of the catalog', createCatalogMetrics],
   ['metric of the panel', createPanelMetrics],
+  ['metric of payments', createPaymentsMetrics],
   ['metric of traces', (registry) => registerSpanCounts(registry, { exported: 0, failed: 0, dropped: 0 })],
   ['metric of the inference-proxy', (registry) => new ProxyMetrics(registry).watch(() => ({ routes: [], models: [], upstreams: [] }))],
 ] as [string, (registry: Registry) => unknown][])(
@@ -143,7 +146,7 @@ test('the pages name exactly the metrics of the code', () => {
   const inTables = OPERATIONS.matchAll(/^\| `((?:tollgate|gen_ai)_\w+)` \| (?:counter|gauge|histogram) \|/gm);
   expect([...inTables].map(([, name]) => name).sort()).toEqual([...inCode].sort());
   const named = PAGES.flatMap((page) =>
-    [...readFileSync(page, 'utf8').matchAll(/`(tollgate_(?:nats|gateway|billing|catalog|panel|upstream|model)_\w+)/g)].map(
+    [...readFileSync(page, 'utf8').matchAll(/`(tollgate_(?:nats|gateway|billing|catalog|panel|payments|upstream|model)_\w+)/g)].map(
       ([, name = '']) => name,
     ),
   );
@@ -182,6 +185,7 @@ test.each([
   ['billing', BillingConfig, Object.keys(new ForwardProxyConfig())],
   ['catalog', CatalogConfig, Object.keys(new ServiceConfig())],
   ['panel', PanelConfig, Object.keys(new ForwardProxyConfig())],
+  ['payments', PaymentsConfig, Object.keys(new ServiceConfig())],
   ['setting of a provider', SsoProviderConfig, []],
   ['inference-proxy', InferenceProxyConfig, Object.keys(new ForwardProxyConfig())],
   ['setting of traces', TracingConfig, ['otelExporterOtlpEndpoint', 'otelExporterOtlpTracesEndpoint']],
@@ -203,6 +207,7 @@ test.each([
   ['inference-proxy', InferenceProxyConfig],
   ['gateway', GatewayConfig],
   ['panel', PanelConfig],
+  ['payments', PaymentsConfig],
 ] as [string, new () => object][])(
   'the README of a service names each setting of its own, or the page that does: %s',
   (service, Config) => {

@@ -37,17 +37,22 @@ export interface Container {
 }
 
 /** The manifests of the base, with the one process that stands for it, and the local overlay. */
-export const manifests: Manifest[] = ['k8s/base', 'k8s/one-process', 'k8s/overlays/local']
-  .flatMap((folder) =>
-    readdirSync(folder)
-      .filter((name) => /\.yaml$/.test(name) && !/^(kustomization|secrets\.example)/.test(name))
-      .map((name) => `${folder}/${name}`),
-  )
-  .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as Manifest));
+export const manifests: Manifest[] = ['k8s/base', 'k8s/one-process', 'k8s/overlays/local'].flatMap(readManifests);
 
-export const workloads = new Map(
-  manifests.flatMap(({ metadata, spec }) => (spec?.template ? [[metadata.name, spec.template.spec] as const] : [])),
-);
+export const workloads = new Map(manifests.flatMap(listPods));
+
+/** Workloads that run beside either layout where they are asked for. */
+export const optionalWorkloads = new Map(readManifests('k8s/components/payments').flatMap(listPods));
+
+function readManifests(folder: string): Manifest[] {
+  return readdirSync(folder)
+    .filter((name) => /\.yaml$/.test(name) && !/^(kustomization|secrets\.example)/.test(name))
+    .flatMap((name) => parseAllDocuments(readFileSync(`${folder}/${name}`, 'utf8')).map((document) => document.toJS() as Manifest));
+}
+
+function listPods({ metadata, spec }: Manifest): [string, PodSpec][] {
+  return spec?.template ? [[metadata.name, spec.template.spec]] : [];
+}
 
 /** The container that migrates before the services with tables. */
 export const migration = (

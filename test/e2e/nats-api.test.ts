@@ -4,6 +4,7 @@ import { Ajv } from 'ajv';
 import { connect, JSONCodec, type Msg, type NatsConnection } from 'nats';
 import { parse } from 'yaml';
 import { everyEndpoint } from '#contracts/every-contract.js';
+import { FakeStripe, STRIPE_KEY, STRIPE_SECRET } from '#testing/fake-stripe.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { JournalWatch, type WrittenRow } from './journal-watch.js';
 
@@ -40,15 +41,17 @@ const ROW_OF_ANOTHER = 'catalog.v1.upstream-test.record';
 
 const codec = JSONCodec<unknown>();
 const connections = new Map<User, NatsConnection>();
+const stripe = await FakeStripe.start();
 let stack: RunningStack;
 let journals: JournalWatch;
 
 beforeAll(async () => {
+  const payments = { STRIPE_SECRET_KEY: STRIPE_KEY, STRIPE_WEBHOOK_SECRET: STRIPE_SECRET, STRIPE_API_URL: stripe.url };
   const settings = { HOLD_SETTLED_EVENTS: 'true', REQUESTS_PER_MINUTE_DEFAULT: '600', CONCURRENCY_DEFAULT: '100' };
   stack = await startPrivateStack({
     layout: 'all',
-    services: ['billing', 'catalog', 'gateway', 'panel'],
-    serviceEnv: { billing: settings },
+    services: ['billing', 'catalog', 'gateway', 'panel', 'payments'],
+    serviceEnv: { billing: settings, payments },
   });
   journals = await new JournalWatch(stack.databaseUrl).open();
   for (const user of ['cli', 'internal', 'gateway', 'inference-proxy', 'billing'] as const) {
@@ -60,6 +63,7 @@ afterAll(async () => {
   await Promise.all([...connections.values()].map((connection) => connection.close()));
   await journals?.close();
   await stack?.stop();
+  await stripe.stop();
 });
 
 function as(user: User): NatsConnection {
@@ -271,7 +275,7 @@ describe('invalid requests get typed errors', () => {
 
 test('service discovery lists exactly the subjects of the page', async () => {
   const served: string[] = [];
-  for (const service of ['billing', 'catalog', 'gateway', 'panel']) {
+  for (const service of ['billing', 'catalog', 'gateway', 'panel', 'payments']) {
     const { reply } = await ask('cli', `$SRV.INFO.${service}`, {});
     const subjects = (reply.endpoints as { subject: string }[]).map(({ subject }) => subject);
     served.push(...subjects.map((subject) => subject.replace(/\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '.<replicaId>')));
@@ -280,7 +284,7 @@ test('service discovery lists exactly the subjects of the page', async () => {
   const ofUsers = [...RECORDED].map((subject) => `${subject}.by.*`);
   const documented = [...examples, ...ofUsers, 'billing.v1.hold.apply.<replicaId>'];
   expect(served.sort()).toEqual(documented.sort());
-  expect(served.filter((subject) => !/^(billing|catalog|gateway|panel)\.v1\./.test(subject))).toEqual([]);
+  expect(served.filter((subject) => !/^(billing|catalog|gateway|panel|payments)\.v1\./.test(subject))).toEqual([]);
 });
 
 test('an unknown version of a subject has no listener', async () => {

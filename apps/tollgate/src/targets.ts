@@ -41,27 +41,38 @@ const TARGETS = {
       Config: (await import('../../catalog/src/catalog.config.js')).CatalogConfig,
       start: (await import('../../catalog/src/start-catalog.js')).startCatalog,
     }),
+  payments: async () =>
+    target({
+      Config: (await import('../../payments/src/payments.config.js')).PaymentsConfig,
+      start: (await import('../../payments/src/start-payments.js')).startPayments,
+    }),
 };
 
 export type TargetName = keyof typeof TARGETS;
 
-const ALL = Object.keys(TARGETS) as TargetName[];
+const NAMES = Object.keys(TARGETS) as TargetName[];
+/** Targets that run unless some are named. Payments by card are off until they are asked for. */
+const ALL = NAMES.filter((name) => name !== 'payments');
 
 /** The stop order: no new requests come, then what runs ends, then the services that both need stop. */
-export const STOP_ORDER: readonly (readonly TargetName[])[] = [['gateway', 'panel'], ['inference-proxy'], ['billing', 'catalog']];
+export const STOP_ORDER: readonly (readonly TargetName[])[] = [
+  ['gateway', 'panel', 'payments'],
+  ['inference-proxy'],
+  ['billing', 'catalog'],
+];
 
 export function loadTarget(name: TargetName): Promise<Target> {
   return TARGETS[name]();
 }
 
 /**
- * Reads `--target=all` or `--target=gateway,inference-proxy` of the command line; without it, all.
+ * Reads `--target=all`, `--target=all,payments` or `--target=gateway,inference-proxy` of the command line; without it, all.
  * @throws {ConfigError} for an unknown target.
  */
 export function readTargets(args: readonly string[]): TargetName[] {
   const given = args.find((arg) => arg.startsWith('--target='))?.slice('--target='.length) ?? 'all';
-  const names = given === 'all' ? ALL : given.split(',');
+  const names = given.split(',').flatMap((name) => (name === 'all' ? ALL : name));
   const unknown = names.filter((name) => !Object.hasOwn(TARGETS, name));
-  if (unknown.length > 0) throw new ConfigError(`--target: ${unknown.join(', ')} is not a target; they are all, ${ALL.join(', ')}`);
-  return ALL.filter((name) => names.includes(name));
+  if (unknown.length > 0) throw new ConfigError(`--target: ${unknown.join(', ')} is not a target; they are all, ${NAMES.join(', ')}`);
+  return NAMES.filter((name) => names.includes(name));
 }

@@ -22,6 +22,7 @@ import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
 import * as gateway from './gateway.js';
 import * as inference from './inference.js';
 import * as panel from './panel.js';
+import * as payments from './payments.js';
 import * as probe from './probe.js';
 import * as proxyReplicas from './proxy-replicas.js';
 import * as routeCosts from './route-costs.js';
@@ -58,6 +59,7 @@ const MODULES = [
   routeStatus,
   probe,
   panel,
+  payments,
 ];
 const contracts: unknown[] = MODULES.flatMap((module) => Object.values(module));
 

@@ -16,7 +16,7 @@ import { subscribe } from './subscribe.js';
 import { decodeJson } from './wire.js';
 
 const CONFIG = new URL('../../../config/nats-passwords.conf', import.meta.url).pathname;
-const USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'panel', 'cli', 'internal'] as const;
+const USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'panel', 'payments', 'cli', 'internal'] as const;
 type User = (typeof USERS)[number];
 
 const makePassword = (user: User): string => `secret-of-${user}`;
@@ -41,7 +41,7 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.hold.list': ['cli'],
   'billing.v1.request.show': ['cli', 'panel'],
   'billing.v1.request.list': ['cli', 'panel'],
-  'billing.v1.balance.get': ['gateway', 'cli', 'panel', 'internal'],
+  'billing.v1.balance.get': ['gateway', 'cli', 'panel', 'payments', 'internal'],
   'billing.v1.account.create': ['cli', 'panel'],
   'billing.v1.account.list': ['cli', 'panel'],
   'billing.v1.project.create': ['cli', 'panel'],
@@ -60,8 +60,8 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.budget.list': ['cli', 'panel'],
   'billing.v1.budget.values': ['cli', 'panel'],
   'billing.v1.budget.remove': ['cli', 'panel'],
-  'billing.v1.topup.create': ['cli', 'panel'],
-  'billing.v1.refund.create': ['cli', 'panel'],
+  'billing.v1.topup.create': ['cli', 'panel', 'payments'],
+  'billing.v1.refund.create': ['cli', 'panel', 'payments'],
   'billing.v1.adjustment.create': ['cli', 'panel'],
   'billing.v1.credit-note.create': ['cli', 'panel'],
   'billing.v1.movement.list': ['cli', 'panel', 'internal'],
@@ -109,6 +109,7 @@ const CALLERS: Record<string, User[]> = {
   'panel.v1.user.update': ['cli'],
   'panel.v1.session.end': ['cli'],
   'panel.v1.audit.check': ['cli'],
+  'payments.v1.checkout.create': ['cli', 'panel'],
 };
 
 /** Users that receive each event, besides `internal` and `panel`, which receive all. */
@@ -174,6 +175,7 @@ beforeAll(async () => {
     gateway: answering('gateway.'),
     'inference-proxy': [Upstream, answering('inference.')],
     panel: answering('panel.'),
+    payments: answering('payments.'),
   };
   for (const [user, controller] of Object.entries(controllers)) {
     services.push(await as(user as User));
@@ -418,7 +420,7 @@ describe('as a user', () => {
     const names: string[] = [];
     for await (const { name } of await connection.services.client({ strategy: RequestStrategy.Timer, maxWait: 300 }).ping())
       names.push(name);
-    expect(names.sort()).toEqual(['billing', 'catalog', 'gateway', 'inference-proxy', 'panel']);
+    expect(names.sort()).toEqual(['billing', 'catalog', 'gateway', 'inference-proxy', 'panel', 'payments']);
     await connection.close();
   });
 

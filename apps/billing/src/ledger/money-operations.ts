@@ -49,9 +49,9 @@ export class MoneyOperations {
     };
   }
 
-  async refund({ accountId, refundId, paymentId, usd, reason }: RefundCreateRequest, author: Author): Promise<RefundCreateReply> {
+  async refund({ accountId, refundId, paymentId, usd, atMost, reason }: RefundCreateRequest, author: Author): Promise<RefundCreateReply> {
     if (!usd && !paymentId) throw new ServiceError('invalid_request', 'Give a payment id, an amount, or both.', 'usd');
-    const wanted = { accountId, refundId, paymentId, amount: usd ? positive(usd) : undefined, reason };
+    const wanted = { accountId, refundId, paymentId, amount: usd ? positive(usd) : undefined, atMost, reason };
     const { refunded, amount, topup } = await this.onConnection((connection) => refund(connection, wanted, author));
     return { accountId, refunded, amountPicoUsd: String(amount), topupBalancePicoUsd: String(topup) };
   }

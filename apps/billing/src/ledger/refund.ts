@@ -15,6 +15,8 @@ export interface Refund {
   paymentId?: string;
   /** Absent: all that is not refunded yet. */
   amount?: PicoUsd;
+  /** Takes less where less is left. */
+  atMost?: boolean;
   reason?: string;
 }
 
@@ -25,28 +27,35 @@ interface Refunded {
 }
 
 /**
- * Refunds a top-up, in one round trip. Takes only money that is neither held nor refunded already, and never the credit line. Idempotent
- * by refund id: repeating it changes nothing (`refunded` false).
+ * Refunds a top-up, in one round trip. Takes only money that is neither held nor refunded already, and never the credit line; with `atMost`
+ * what there is of the amount. Idempotent by refund id: repeating it changes nothing (`refunded` false).
  * @throws {ServiceError} `not_found` for an unknown account or payment, `conflict` when the id belongs to another refund,
  * `insufficient_balance` with the amounts.
  */
 export async function refund(connection: PgConnection, wanted: Refund, author = OWN_AUTHOR): Promise<Refunded> {
-  const { accountId, refundId, paymentId = null, amount, reason = null } = wanted;
+  const { accountId, refundId, paymentId = null, amount, atMost = false, reason = null } = wanted;
   const key = `refund:${refundId}`;
   const payment = paymentId === null ? null : `topup:${paymentId}`;
   const [changed, result] = await underAccountLock(connection, accountId, () => [
-    connection.query(REFUND, [accountId, payment, amount === undefined ? null : String(amount), reason, key, author.caller]) as Promise<
-      QueryResult<{ audit: AuditEntry }>
-    >,
+    connection.query(REFUND, [
+      accountId,
+      payment,
+      amount === undefined ? null : String(amount),
+      reason,
+      key,
+      author.caller,
+      atMost,
+    ]) as Promise<QueryResult<{ audit: AuditEntry }>>,
     connection.query(READ_RESULT, [accountId, payment, key]) as Promise<QueryResult<ResultRow>>,
   ]);
   const [row] = result.rows;
   if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
   if (row.recorded === null) throw refusal(wanted, row);
-  const isSame = row.is_same && (amount === undefined || BigInt(row.recorded) === amount);
+  const recorded = BigInt(row.recorded);
+  const isSame = row.is_same && (amount === undefined || recorded === amount || (atMost && recorded < amount));
   if (!isSame) throw new ServiceError('conflict', 'This refund id was used before, for another refund.', 'refundId');
   for (const { audit } of changed.rows) logAudit(author, audit);
-  return { refunded: changed.rowCount === 1, amount: BigInt(row.recorded), topup: BigInt(row.topup) };
+  return { refunded: changed.rowCount === 1, amount: recorded, topup: BigInt(row.topup) };
 }
 
 /** Refundable money of account $1 and payment $2, or of all payments when $2 is null. */
@@ -60,10 +69,11 @@ const LIMITS = `payment AS (
     FROM billing.account a WHERE a.id = $1 AND ($2::text IS NULL OR EXISTS (SELECT FROM payment))
   )`;
 
-const REFUND = `WITH ${LIMITS}, refunded AS (
+const REFUND = `WITH ${LIMITS}, wanted AS (
+    SELECT *, CASE WHEN $7 THEN least($3::numeric, refundable, free) ELSE coalesce($3::numeric, refundable) END AS amount FROM limits
+  ), refunded AS (
     INSERT INTO billing.movement (account_id, kind, amount, refund_of, reason, idempotency_key)
-    SELECT id, 'refund', coalesce($3::numeric, refundable), (SELECT id FROM payment), $4, $5 FROM limits
-    WHERE coalesce($3::numeric, refundable) BETWEEN 1 AND least(refundable, free)
+    SELECT id, 'refund', amount, (SELECT id FROM payment), $4, $5 FROM wanted WHERE amount BETWEEN 1 AND least(refundable, free)
     ON CONFLICT (idempotency_key) DO NOTHING RETURNING *
   ), changed AS (
     UPDATE billing.account a SET topup = a.topup - r.amount FROM refunded r WHERE a.id = r.account_id RETURNING r.*, a.topup

@@ -13,6 +13,7 @@ import { marginCommands } from './margin.js';
 import { moneyCommands } from './money.js';
 import { monthCommands } from './months.js';
 import { panelCommands } from './panel.js';
+import { paymentCommands } from './payments.js';
 import { priceCommands } from './prices.js';
 import { projectCommands } from './projects.js';
 import { reconcileCommands } from './reconcile.js';
@@ -51,6 +52,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...keyCommands,
   ...budgetCommands,
   ...moneyCommands,
+  ...paymentCommands,
   ...usageCommands,
   ...marginCommands,
   ...reconcileCommands,

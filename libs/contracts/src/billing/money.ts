@@ -1,4 +1,4 @@
-import { IsOptional } from 'class-validator';
+import { IsBoolean, IsOptional } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { NAME_LENGTH_MAX, REASON_LENGTH_MAX } from '../rules/bounds.js';
 import { Id, Instant, SignedUsd, Text, Usd } from './fields.js';
@@ -77,6 +77,8 @@ export class RefundCreateRequest {
   @IsOptional() @Text(NAME_LENGTH_MAX) paymentId?: string;
   /** Dollars as a decimal string. Default: all of the payment that is not refunded yet. */
   @IsOptional() @Usd() usd?: string;
+  /** Takes less where less is left, and says in `amountPicoUsd` how much. */
+  @IsOptional() @IsBoolean() atMost?: boolean;
   @IsOptional() @Text(REASON_LENGTH_MAX) reason?: string;
 }
 
