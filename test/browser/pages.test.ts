@@ -38,6 +38,7 @@ describeWithBrowser('pages', () => {
       ...OF_ACCOUNT.map((name) => `/panel/a/${tenant.accountId}/${name}`),
       ...OF_PLATFORM.map((name) => `/panel/a/all/${name}`),
       ...TABS.map((tab) => `/panel/a/all/models?tab=${tab}`),
+      `/panel/a/${tenant.accountId}/projects/${tenant.projectId}`,
       `/panel/requests/${requestId}`,
       '/panel/profile',
     ];

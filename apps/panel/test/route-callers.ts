@@ -44,6 +44,7 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
   showLive: EVERY_ROLE,
   queryTraffic: EVERY_ROLE,
   listProjects: EVERY_ROLE,
+  showProject: EVERY_ROLE,
   createProject: ['admin', 'owner', 'developer'],
   updateProject: ['admin', 'owner', 'developer'],
   listKeys: EVERY_ROLE,

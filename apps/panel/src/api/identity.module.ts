@@ -51,6 +51,7 @@ export function identityModule({ config, prisma, signIns, providers, sessions, r
   const invites = new Invites(prisma, signIns, passwords, sessions, signIn, config.panelUrl, providers.size > 0);
   return {
     module: IdentityModule,
+    exports: [Members],
     providers: [
       { provide: AttemptCookie, useValue: new AttemptCookie(config.panelUrl) },
       { provide: Sso, useValue: sso },

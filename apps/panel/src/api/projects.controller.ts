@@ -1,19 +1,41 @@
-import { Controller, Req } from '@nestjs/common';
+import { Controller, Param, Req } from '@nestjs/common';
 import { ListRequest } from '#contracts/billing/accounts.js';
 import { ProjectCreateRequest, ProjectUpdateRequest, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
+import { IdPipe } from '../http/id.pipe.js';
 import { Handles, Input } from '../http/route.decorator.js';
+import { Members } from '../identity/members.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
 import type { Project, ProjectListReply } from '../shapes/billing.js';
+import type { ProjectDetails } from '../shapes/overview.js';
+import { readProject } from './overview/read-project.js';
 import { ownedProject } from './owned.js';
+
+/** Most people of the reply, as many as a page of the list of members. */
+const MEMBERS_MAX = 200;
 
 @Controller()
 export class ProjectsController {
-  constructor(private readonly services: Services) {}
+  constructor(
+    private readonly services: Services,
+    private readonly members: Members,
+  ) {}
 
   @Handles('listProjects')
   list(@Input(ListRequest) query: ListRequest): Promise<ProjectListReply> {
     return this.services.ask(projectList, query);
+  }
+
+  @Handles('showProject')
+  async show(@Req() request: PanelRequest, @Param('projectId', IdPipe) projectId: string): Promise<ProjectDetails> {
+    const { access } = requireCaller(request);
+    const project = await ownedProject(this.services, access, 'usage.read', projectId);
+    const { accountId } = project;
+    const listMembers = async () => (await this.members.list([accountId], { limit: MEMBERS_MAX })).members;
+    return readProject(this.services.askingFor(request), project, {
+      withRequests: access.may('requests.read', accountId),
+      members: access.may('members.read', accountId) ? listMembers : async () => null,
+    });
   }
 
   @Handles('createProject')

@@ -173,6 +173,7 @@ test('creating is answered with 201 and passes the id on', async () => {
 
 test.each([
   ['a project', 'PATCH', `/projects/${PROJECT}`, { name: 'x' }],
+  ['the page of a project', 'GET', `/projects/${PROJECT}`, undefined],
   ['the keys of a project', 'GET', `/projects/${PROJECT}/keys`, undefined],
   ['a new key', 'POST', `/projects/${PROJECT}/keys`, {}],
   ['a key', 'DELETE', `/keys/${KEY}`, undefined],

@@ -93,6 +93,10 @@ export const ROUTES = {
     readsJournal: true,
   }),
   listProjects: route('GET /accounts/:accountId/projects', 'usage.read', 'Projects, oldest first'),
+  showProject: route('GET /projects/:projectId', 'usage.read', 'A project with its month so far, budgets, keys and last requests', {
+    scope: 'any',
+    readsJournal: true,
+  }),
   createProject: route('POST /accounts/:accountId/projects', 'projects', 'Adds a project', { status: 201 }),
   updateProject: route('PATCH /projects/:projectId', 'projects', 'Changes name, state or limits; limits need the permission accounts', {
     scope: 'any',

@@ -1,8 +1,11 @@
 import type { Budget } from '#contracts/billing/budgets.js';
 import type { KeyRow } from '#contracts/billing/keys.js';
 import type { Balance } from '#contracts/billing/money.js';
+import type { Project } from '#contracts/billing/projects.js';
+import type { RequestRow } from '#contracts/billing/requests.js';
 import type { UsageRow } from '#contracts/billing/usage.js';
 import type { EndedRequest, RequestAttempt } from '#contracts/gateway.js';
+import type { Member } from './identity.js';
 
 /** `GET /accounts/{a}/overview?from&to`; `{a}` is `all` for the whole platform. Default: the last 24 hours. */
 export interface Overview {
@@ -92,6 +95,27 @@ export interface ActivityReply {
 
 export type TrafficStep = 'minute' | 'hour' | 'day';
 export type TrafficGroup = 'account' | 'project' | 'key' | 'model';
+
+/** `GET /projects/{projectId}`: a project, its month so far in UTC, and what belongs to it. */
+export interface ProjectDetails {
+  project: Project;
+  today: UsageSums;
+  month: UsageSums;
+  /** This month by day. Days without requests are absent. */
+  series: UsageRow[];
+  /** This month, most expensive first, at most ten each. */
+  byModel: UsageRow[];
+  byKey: UsageRow[];
+  /** Budgets of the project, then of its keys. */
+  budgets: Budget[];
+  /** Oldest first, revoked ones included, at most 1,000. */
+  keys: KeyRow[];
+  hasMoreKeys: boolean;
+  /** The last ten of 7 days, running ones first. Null for callers without `requests.read`. */
+  requests: RequestRow[] | null;
+  /** People with a role in the account, newest first, at most 200. Null for callers without `members.read`. */
+  members: Member[] | null;
+}
 
 /** `GET /accounts/{a}/traffic?from&to&step&groupBy`; `{a}` is `all` for the whole platform. */
 export interface TrafficReply {

@@ -8,14 +8,13 @@ import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/u
 import type { Activity } from '../../activity/activity.js';
 import { PanelError } from '../../errors/panel-error.js';
 import { type AskServices, collectRows, readPages } from '../../services/services.js';
-import type { OverviewFigures, OverviewTraffic, OverviewWarning, UsageSums } from '../../shapes/overview.js';
+import type { OverviewFigures, OverviewTraffic, OverviewWarning } from '../../shapes/overview.js';
 import { type AccountState, accountWarnings, ENDS_SOON_MS } from './account-warnings.js';
+import { mostExpensive, sumUsage } from './usage-sums.js';
 
 const DAY_MS = 24 * 3_600_000;
 /** Up to this long the series has hours. */
 const HOURS_MS = 7 * DAY_MS;
-/** Rows of each list of the largest spenders. */
-const TOP = 10;
 const PAGE_ROWS = 1_000;
 
 /**
@@ -95,10 +94,6 @@ async function readAccount(services: AskServices, accountId: string, now: Date):
   return { account, balance, budgets, endingKeys };
 }
 
-function mostExpensive(rows: readonly UsageRow[]): UsageRow[] {
-  return rows.toSorted((one, other) => Number(BigInt(other.costPicoUsd) - BigInt(one.costPicoUsd))).slice(0, TOP);
-}
-
 export class OverviewQuery {
   /** Absent: the whole platform. */
   @IsOptional() @Id() accountId?: string;
@@ -106,20 +101,4 @@ export class OverviewQuery {
   @IsOptional() @Instant() from?: string;
   /** End, excluded. Default: now. */
   @IsOptional() @Instant() to?: string;
-}
-
-/** Returns the sums of rows. Amounts are exact; counts are exact up to 2^53. */
-function sumUsage(rows: readonly UsageRow[]): UsageSums {
-  const count = (of: (row: UsageRow) => number): number => rows.reduce((sum, row) => sum + of(row), 0);
-  const amount = (of: (row: UsageRow) => string): string => String(rows.reduce((sum, row) => sum + BigInt(of(row)), 0n));
-  return {
-    requests: count(({ requests }) => requests),
-    estimatedRequests: count(({ estimatedRequests }) => estimatedRequests),
-    promptTokens: count(({ promptTokens }) => promptTokens),
-    cachedTokens: count(({ cachedTokens }) => cachedTokens),
-    outputTokens: count(({ outputTokens }) => outputTokens),
-    reasoningTokens: count(({ reasoningTokens }) => reasoningTokens),
-    costPicoUsd: amount(({ costPicoUsd }) => costPicoUsd),
-    forfeitedPicoUsd: amount(({ forfeitedPicoUsd }) => forfeitedPicoUsd),
-  };
 }

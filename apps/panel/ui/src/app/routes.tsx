@@ -28,6 +28,10 @@ const PAGES: Record<string, ComponentType> = {
   margin: page(async () => (await import('../pages/margin/margin.js')).Margin),
   ledger: page(async () => (await import('../pages/ledger/ledger.js')).Ledger),
 };
+/** Pages of one thing, below the page that lists them. */
+const PAGES_OF_ONE: Record<string, ComponentType> = {
+  'projects/:projectId': page(async () => (await import('../pages/projects/project.js')).ProjectPage),
+};
 const ExplainedRequest = page(async () => (await import('../pages/request/request.js')).RequestPage);
 const Profile = page(async () => (await import('../pages/profile/profile.js')).Profile);
 
@@ -36,7 +40,7 @@ export function Routes() {
   return (
     <Suspense fallback={<Loading />}>
       <Switch>
-        {Object.entries(PAGES).map(([name, Content]) => (
+        {Object.entries({ ...PAGES, ...PAGES_OF_ONE }).map(([name, Content]) => (
           <Route key={name} path={`/a/:account/${name}`}>
             <Content />
           </Route>

@@ -120,8 +120,8 @@ function NavigationLink({ page, name, icon }: Entry) {
   const { linkTo } = useSession();
   const [path] = useLocation();
   const href = linkTo(page);
-  // One request explained belongs to the list.
-  const isCurrent = path === href || (page === 'requests' && path.startsWith('/requests/'));
+  // The page of one thing belongs to its list.
+  const isCurrent = path === href || path.startsWith(`${href}/`) || (page === 'requests' && path.startsWith('/requests/'));
   return (
     <Link to={href} className={styles.link} aria-current={isCurrent ? 'page' : undefined}>
       <Icon name={icon} />

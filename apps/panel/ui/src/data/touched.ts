@@ -1,7 +1,7 @@
 /** Resources that show a change of the named one. A change of a resource that is missing here shows everywhere: money, people, prices. */
 const SHOWN_BY: Record<string, readonly string[]> = {
-  budgets: ['budgets', 'overview', 'audit'],
-  keys: ['keys', 'overview', 'audit'],
+  budgets: ['budgets', 'projects', 'overview', 'audit'],
+  keys: ['keys', 'projects', 'overview', 'audit'],
   projects: ['projects', 'keys', 'overview', 'audit'],
   sessions: ['sessions', 'audit'],
   invites: ['invites', 'audit'],

@@ -4,7 +4,7 @@ import { useNames, useSession } from './session.js';
 
 type Target = Pick<Budget, 'projectId' | 'keyId'> & Partial<Pick<Budget, 'dimension' | 'value'>>;
 
-/** Names of what budgets are of, and the addresses of what it spent. */
+/** Names of what budgets are of, and the addresses of their pages or of what they spent. */
 export function useBudgetTargets() {
   const { linkTo } = useSession();
   const { projectName, keyName } = useNames();
@@ -12,7 +12,9 @@ export function useBudgetTargets() {
     keyId ? `Key ${keyName(keyId)}` : projectId ? `Project ${projectName(projectId)}` : 'The whole account';
   const targetName = (target: Target): string => [ownerName(target), ...valueName(target)].join(', ');
   const targetHref = ({ projectId, keyId }: Target): string =>
-    linkTo('usage') + writeFilters({ ...(keyId ? { key: keyId } : projectId ? { project: projectId } : {}), range: 'month' });
+    !keyId && projectId
+      ? linkTo(`projects/${projectId}`)
+      : linkTo('usage') + writeFilters({ ...(keyId && { key: keyId }), range: 'month' });
   return { targetName, targetHref };
 }
 

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect } from 'react';
+import { Link } from 'wouter';
 import { ApiError, isTransient } from '../data/api.js';
 import { usePageFailure } from '../data/page-failure.js';
 import { Button } from './button.js';
@@ -11,6 +12,8 @@ import styles from './page.module.css';
 
 interface PageProps {
   title: string;
+  /** The page that lists what this page shows one of. Its name is in the tab's title too. */
+  parent?: { name: string; href: string };
   about?: ReactNode;
   actions?: ReactNode;
   /** True while the page waits for data that decides what it shows: a skeleton stands in for its content. */
@@ -19,15 +22,21 @@ interface PageProps {
 }
 
 /** Title, actions and content of a page, and what failed of its calls; the title is also that of the browser's tab. */
-export function Page({ title, about, actions, busy, children }: PageProps) {
+export function Page({ title, parent, about, actions, busy, children }: PageProps) {
+  const tab = [title, parent?.name, 'Tollgate'].filter(Boolean).join(' · ');
   useEffect(() => {
-    document.title = `${title} · Tollgate`;
-  }, [title]);
+    document.title = tab;
+  }, [tab]);
   const failure = usePageFailure();
   return (
     <main id="main" className={styles.page} tabIndex={-1} aria-busy={(busy && !failure) || undefined} data-failed={failure && ''}>
       <header className={styles.head}>
         <div className={styles.titles}>
+          {parent && (
+            <p className={styles.parent}>
+              <Link to={parent.href}>{parent.name}</Link>
+            </p>
+          )}
           <h1>{title}</h1>
           {about && <p className={styles.about}>{about}</p>}
         </div>

@@ -6,6 +6,7 @@ import { TightestBudget } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
+import { ProjectLink } from '../../parts/project-link.js';
 import { type Column, Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
 import { hasEnded, type KeyUsage, mayRotate } from './key-list.js';
@@ -52,7 +53,12 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty, usage, s
           head: 'Name',
           grow: true,
           sort: 'name',
-          cell: (key) => <TwoLines main={key.name ?? 'Unnamed'} more={<Hint apiKey={key} project={projectName(key.projectId)} />} />,
+          cell: (key) => (
+            <TwoLines
+              main={key.name ?? 'Unnamed'}
+              more={<Hint apiKey={key} project={<ProjectLink projectId={key.projectId} name={projectName(key.projectId)} />} />}
+            />
+          ),
         },
         { head: 'Limits', wide: true, cell: (key) => <LimitBadges limits={key} none="none" /> },
         {
@@ -129,7 +135,7 @@ function selectColumn(keys: readonly KeyRow[], { ids, onChange }: Selection): Co
   };
 }
 
-function Hint({ apiKey: { lastFour, note }, project }: { apiKey: KeyRow; project: string }) {
+function Hint({ apiKey: { lastFour, note }, project }: { apiKey: KeyRow; project: ReactNode }) {
   return (
     <>
       {project} · <code>…{lastFour}</code>

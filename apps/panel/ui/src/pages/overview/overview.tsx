@@ -1,24 +1,22 @@
-import { useMemo } from 'react';
 import { Link } from 'wouter';
-import type { Budget, KeyRow, UsageRow } from '../../../../src/shapes/billing.js';
+import type { Budget, KeyRow } from '../../../../src/shapes/billing.js';
 import type { Overview as OverviewReply } from '../../../../src/shapes/overview.js';
 import { useApi, withQuery } from '../../data/api.js';
 import { collectMoney, shareSpent } from '../../data/budgets.js';
-import { type Group, useFilters, useSpan, writeFilters } from '../../data/filters.js';
+import { useFilters, useSpan, writeFilters } from '../../data/filters.js';
 import { isError, outcomeName, reasonName } from '../../data/outcomes.js';
 import { useNames, useSession } from '../../data/session.js';
-import { formatMeasure, formatTicks, readGroupId, renderTokens } from '../../data/usage-rows.js';
+import { readGroupId, renderTokens } from '../../data/usage-rows.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
 import { count, percent, plural } from '../../format/numbers.js';
 import { BudgetUse } from '../../parts/budget-use.js';
 import { Ranking } from '../../parts/chart/ranking.js';
-import { stackSeries } from '../../parts/chart/series.js';
-import { StackChart } from '../../parts/chart/stack-chart.js';
 import { RangePicker } from '../../parts/filter-bar.js';
 import { Icon } from '../../parts/icon.js';
 import { Money, OnePrecision } from '../../parts/money.js';
 import { Card, Columns, Figure, Figures, Page } from '../../parts/page.js';
-import { utcHour, utcShortDay } from '../../parts/time.js';
+import { SpendChart } from '../../parts/spend-chart.js';
+import { SPENDERS_MAX, SpendRanking } from '../../parts/spend-ranking.js';
 import { Gaps, TimeFigure } from '../../parts/traffic.js';
 import { BalanceFigures } from './balance-figures.js';
 import styles from './overview.module.css';
@@ -37,21 +35,11 @@ export function Overview() {
   const formatName = { model: (id: string) => id, project: projectName, key: keyName };
   const data = overview.data;
   const errors = data?.traffic.outcomes.filter(isError).reduce((sum, { requests }) => sum + requests, 0) ?? 0;
-  const stack = useMemo(
-    () =>
-      data &&
-      stackSeries({
-        rows: data.series,
-        readId: () => 'cost',
-        measure: ({ costPicoUsd }) => BigInt(costPicoUsd),
-        from: Date.parse(data.from),
-        to: Date.parse(data.to),
-        stepMs: data.step === 'hour' ? 3_600_000 : 86_400_000,
-      }),
-    [data],
-  );
-  const usageBy = (group: 'model' | 'project' | 'key', id?: string) =>
-    linkTo('usage') + writeFilters({ ...filters, group, ...(id && { [group]: id }) });
+  const usageBy = (group: 'model' | 'project' | 'key', id?: string) => {
+    // One project is known to be of the account of the page, and each model has a page.
+    if (id && group === 'project' && account !== 'all') return linkTo(`projects/${id}`);
+    return linkTo('usage') + writeFilters({ ...filters, group, ...(id && { [group]: id }) });
+  };
   const frame = {
     title: account === 'all' ? 'All accounts' : accountName(account),
     actions: <RangePicker fallback="24h" names={['24h', '7d', '30d', 'month']} />,
@@ -83,16 +71,7 @@ export function Overview() {
         </Figures>
         {data.total.requests === 0 && account !== 'all' && <FirstSteps />}
         <Card title="Spend" note={`by ${data.step}, UTC`} actions={<Link to={usageBy('model')}>Usage in detail</Link>}>
-          <StackChart
-            title="Spend over time"
-            stack={stack}
-            formatName={() => 'Cost'}
-            format={(value) => formatMeasure(value, 'cost')}
-            formatTicks={(values) => formatTicks(values, 'cost')}
-            formatMoment={(at) => (data.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
-            formatShortMoment={data.step === 'day' ? utcShortDay : utcHour}
-            linkTo={(bar) => linkTo('requests') + writeFilters(stepFilters(bar.at, data.step === 'day' ? 86_400_000 : 3_600_000))}
-          />
+          <SpendChart usage={{ rows: data.series, from: Date.parse(data.from), to: Date.parse(data.to), step: data.step }} />
         </Card>
         <Columns>
           {SPENDERS.map(({ group, title, field }) => (
@@ -171,38 +150,6 @@ const SPENDERS = [
   { group: 'project', title: 'Projects', field: 'byProject' },
   { group: 'key', title: 'Keys', field: 'byKey' },
 ] as const;
-const SPENDERS_MAX = 6;
-
-interface SpendRankingProps {
-  rows: UsageRow[] | undefined;
-  group: Group;
-  formatName: (id: string) => string;
-  linkTo: (id: string) => string;
-}
-
-function SpendRanking({ rows, group, formatName, linkTo }: SpendRankingProps) {
-  const shown = rows?.slice(0, SPENDERS_MAX);
-  return (
-    <Ranking
-      empty="No requests in this time."
-      rows={shown?.map((row) => {
-        const id = readGroupId(row, group);
-        return {
-          id,
-          name: formatName(id),
-          value: BigInt(row.costPicoUsd),
-          text: <Money pico={row.costPicoUsd} plain />,
-          more: plural(row.requests, 'request'),
-          href: linkTo(id),
-        };
-      })}
-    />
-  );
-}
-
-function stepFilters(at: number, stepMs: number) {
-  return { from: new Date(at).toISOString(), to: new Date(at + stepMs).toISOString() };
-}
 
 function shareNotCompleted({ byEnding, total }: OverviewReply): number {
   return total.requests > 0 ? 1 - completed(byEnding) / total.requests : 0;

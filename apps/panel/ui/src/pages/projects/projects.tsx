@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { Link } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { CONCURRENCY_MAX, NAME_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX } from '#contracts/rules/bounds.js';
 import type { BudgetListReply, Project, ProjectCreateBody, ProjectUpdateBody, UsageQueryReply } from '../../../../src/shapes/billing.js';
 import { useApi, useChange, withQuery } from '../../data/api.js';
@@ -19,6 +19,7 @@ import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 /** The projects of an account, with their limits and the cost of the month. */
 export function Projects() {
   const { account, may, linkTo } = useSession();
+  const [, navigate] = useLocation();
   const { projects, keys } = useNames();
   const { from } = resolveSpan({ range: 'month' }, useNow(60_000), 'month');
   const usage = useApi<UsageQueryReply>(
@@ -57,7 +58,7 @@ export function Projects() {
                 grow: true,
                 cell: ({ projectId, name }) => (
                   <TwoLines
-                    main={<Link to={linkTo('usage') + writeFilters({ project: projectId, range: 'month' })}>{name}</Link>}
+                    main={<Link to={linkTo(`projects/${projectId}`)}>{name}</Link>}
                     more={
                       <Link to={linkTo('keys') + writeFilters({ project: projectId })}>
                         {plural(keys?.filter((key) => key.projectId === projectId && key.status === 'active').length ?? 0, 'key')}
@@ -90,13 +91,27 @@ export function Projects() {
           />
         </Card>
       </OnePrecision>
-      {editing && <EditProject project={editing === 'new' ? undefined : editing} onClose={() => setEditing(undefined)} />}
+      {editing && (
+        <EditProject
+          project={editing === 'new' ? undefined : editing}
+          // A new project has no key yet: its page leads to one.
+          onMade={(projectId) => navigate(linkTo(`projects/${projectId}`))}
+          onClose={() => setEditing(undefined)}
+        />
+      )}
     </Page>
   );
 }
 
+interface EditProjectProps {
+  project?: Project | undefined;
+  /** Called with the id of a new project. */
+  onMade?: (projectId: string) => void;
+  onClose: () => void;
+}
+
 /** Makes a project, or changes one. Limits are the operator's. */
-export function EditProject({ project, onClose }: { project?: Project; onClose: () => void }) {
+export function EditProject({ project, onMade, onClose }: EditProjectProps) {
   const { account, mayOnPlatform } = useSession();
   const maySetLimits = mayOnPlatform('accounts');
   // Made once: a form that is sent twice makes one project.
@@ -119,7 +134,10 @@ export function EditProject({ project, onClose }: { project?: Project; onClose: 
       title={project ? project.name : 'New project'}
       submit={project ? 'Save' : 'Create project'}
       change={saving}
-      onDone={onClose}
+      onDone={() => {
+        onClose();
+        if (!project) onMade?.(projectId);
+      }}
       onClose={onClose}
     >
       <TextField label="Name" value={name} onText={setName} maxLength={NAME_LENGTH_MAX} required />

@@ -133,7 +133,7 @@ function Facts({ request, upstream, ending }: { request: Belonging; upstream: st
   const { projectName, keyName } = useNames(accountId);
   const facts = [
     { name: 'Account', value: accountName(accountId ?? ''), page: 'overview' },
-    { name: 'Project', value: projectName(projectId), page: `usage?project=${projectId}` },
+    { name: 'Project', value: projectName(projectId), page: `projects/${projectId}` },
     { name: 'Key', value: keyName(keyId), page: `usage?key=${keyId}` },
     ...(model ? [{ name: 'Model', value: model, page: `requests?model=${encodeURIComponent(model)}` }] : []),
   ];

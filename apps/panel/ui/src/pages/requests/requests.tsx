@@ -12,6 +12,7 @@ import { FilterBar, RangePicker } from '../../parts/filter-bar.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { Card, Empty, Page } from '../../parts/page.js';
+import { ProjectLink } from '../../parts/project-link.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
 import { LiveList } from './live-list.js';
@@ -94,7 +95,7 @@ export function Requests() {
               wide: true,
               cell: ({ projectId, keyId, accountId }) => (
                 <TwoLines
-                  main={projectName(projectId)}
+                  main={<ProjectLink projectId={projectId} accountId={accountId} name={projectName(projectId)} />}
                   more={account === 'all' ? `${accountName(accountId)}, ${keyName(keyId)}` : keyName(keyId)}
                 />
               ),

@@ -1,0 +1,63 @@
+import { budgetList } from '#contracts/billing/budgets.js';
+import { keyList } from '#contracts/billing/keys.js';
+import { requestList } from '#contracts/billing/requests.js';
+import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
+import { type AskServices, collectRows, readPages } from '../../services/services.js';
+import type { Project, RequestRow } from '../../shapes/billing.js';
+import type { ProjectDetails } from '../../shapes/overview.js';
+import { mostExpensive, sumUsage } from './usage-sums.js';
+
+const PAGE_ROWS = 1_000;
+/** Most keys of the reply. */
+const KEYS_MAX = 1_000;
+const REQUESTS_MAX = 10;
+/** Billing looks no further back for the last requests. */
+const REQUESTS_MS = 7 * 86_400_000;
+
+interface Reading {
+  /** False: the caller sees no single requests. */
+  withRequests: boolean;
+  /** People with a role in the account; null for a caller who may not see them. */
+  members: () => Promise<ProjectDetails['members']>;
+}
+
+/** Reads the month of a project so far, and what belongs to it, in one round of parallel calls. */
+export async function readProject(
+  services: AskServices,
+  project: Project,
+  { withRequests, members }: Reading,
+  now = new Date(),
+): Promise<ProjectDetails> {
+  const { accountId, projectId } = project;
+  const today = now.toISOString().slice(0, 10);
+  const range = { accountId, projectId, from: `${today.slice(0, 7)}-01`, to: now.toISOString() };
+  const usage = (question: { step?: 'day'; groupBy?: UsageGroup[] }): Promise<UsageRow[]> =>
+    collectRows(readPages((cursor) => services.ask(usageQuery, { ...range, limit: PAGE_ROWS, ...question, cursor })));
+  const readRequests = async (): Promise<RequestRow[]> => {
+    const from = new Date(now.getTime() - REQUESTS_MS).toISOString();
+    return (await services.ask(requestList, { accountId, projectId, from, limit: REQUESTS_MAX })).requests;
+  };
+  const [series, byModel, byKey, { budgets }, { keys, nextCursor }, requests, people] = await Promise.all([
+    usage({ step: 'day' }),
+    usage({ groupBy: ['model'] }),
+    usage({ groupBy: ['key'] }),
+    services.ask(budgetList, { accountId }),
+    services.ask(keyList, { projectId, limit: KEYS_MAX }),
+    withRequests ? readRequests() : null,
+    members(),
+  ]);
+  const rootKeys = new Set(keys.map(({ rootKeyId }) => rootKeyId));
+  return {
+    project,
+    today: sumUsage(series.filter(({ start }) => start?.startsWith(today))),
+    month: sumUsage(series),
+    series,
+    byModel: mostExpensive(byModel),
+    byKey: mostExpensive(byKey),
+    budgets: budgets.filter((budget) => (budget.keyId === null ? budget.projectId === projectId : rootKeys.has(budget.keyId))),
+    keys,
+    hasMoreKeys: nextCursor !== null,
+    requests: requests === null ? null : requests.slice(0, REQUESTS_MAX),
+    members: people,
+  };
+}

@@ -1,0 +1,51 @@
+import { Link } from 'wouter';
+import type { RequestRow } from '../../../src/shapes/billing.js';
+import { decimalsForAll } from '../format/numbers.js';
+import { ReasonBadge } from './badge.js';
+import { Moment } from './moment.js';
+import { Money } from './money.js';
+import { Empty } from './page.js';
+import { Table, TwoLines } from './table.js';
+
+interface LastRequestsProps {
+  /** Undefined while loading. */
+  rows: RequestRow[] | undefined;
+  keyName: (keyId: string) => string;
+}
+
+/** A short list of the last requests, each with a link to its page. */
+export function LastRequests({ rows, keyName }: LastRequestsProps) {
+  const decimals = decimalsForAll(rows?.flatMap(({ costPicoUsd }) => costPicoUsd ?? []) ?? []);
+  return (
+    <Table<RequestRow>
+      caption="Last requests"
+      rows={rows}
+      rowKey={({ holdId }) => holdId}
+      empty={<Empty icon="requests" title="No requests in the last 7 days" />}
+      columns={[
+        {
+          head: 'Started',
+          cell: ({ requestId, reservedAt, model }) => (
+            <TwoLines
+              main={
+                <Link to={`/requests/${requestId}`}>
+                  <Moment at={reservedAt} />
+                </Link>
+              }
+              more={model}
+              narrow
+            />
+          ),
+        },
+        { head: 'Model', wide: true, grow: true, cell: ({ model }) => model },
+        { head: 'Key', wide: true, cell: ({ keyId }) => keyName(keyId) },
+        { head: 'Ending', cell: ({ ending }) => <ReasonBadge reason={ending} /> },
+        {
+          head: 'Cost',
+          align: 'end',
+          cell: ({ costPicoUsd }) => costPicoUsd !== null && <Money pico={costPicoUsd} decimals={decimals} plain />,
+        },
+      ]}
+    />
+  );
+}
