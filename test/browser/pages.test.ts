@@ -39,6 +39,8 @@ describeWithBrowser('pages', () => {
       ...OF_PLATFORM.map((name) => `/panel/a/all/${name}`),
       ...TABS.map((tab) => `/panel/a/all/models?tab=${tab}`),
       `/panel/a/${tenant.accountId}/projects/${tenant.projectId}`,
+      '/panel/a/all/models/sim-fast',
+      '/panel/a/all/upstreams/local',
       `/panel/requests/${requestId}`,
       '/panel/profile',
     ];

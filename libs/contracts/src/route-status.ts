@@ -1,4 +1,4 @@
-import { EmptyRequest } from './catalog.js';
+import { EmptyRequest, type Upstream } from './catalog.js';
 import { EveryReplicaEndpoint } from './endpoint.js';
 
 /** A route as one replica of the proxy sees it. Averages are of the last calls, counts since the start of the replica. */
@@ -53,6 +53,19 @@ export interface RouteFailure {
   agoMs: number;
 }
 
+/** An upstream of the catalog as one replica of the proxy calls it. */
+export interface UpstreamStatus {
+  upstream: string;
+  kind: Upstream['kind'];
+  baseUrl: string;
+  /** `none`: it is called without a key, token or secret header. `missing`: its calls fail. */
+  key: 'none' | 'usable' | 'missing';
+  /** Reason why a key is missing, without the key. Null: none is, or its last failure says it. */
+  keyFault: string | null;
+  /** Path of its health check. Null: none. */
+  healthCheckPath: string | null;
+}
+
 export interface RouteStatusReply {
   replica: string;
   /** Revision of the catalog that the routes come from; null before the first. */
@@ -62,6 +75,8 @@ export interface RouteStatusReply {
   waiting: { model: string; requests: number }[];
   /** Models without a route because their upstreams are disabled. Absent: none. */
   withoutRoute?: string[];
+  /** Enabled upstreams of the catalog. Absent: the replica is of an earlier version. */
+  upstreams?: UpstreamStatus[];
 }
 
 /** Every replica of the inference-proxy answers: circuits and queues are its own. */

@@ -329,3 +329,20 @@ test('an upstream without a usable key is logged with each catalog that has it',
   apply({ a: {} });
   expect(logged.filter((line) => line === NO_KEY)).toHaveLength(2);
 });
+
+test('the status says where each enabled upstream is, and whether its key can be used', () => {
+  process.env.UPSTREAM_KEY_PAID = 'sk-1';
+  process.env.UPSTREAM_KEY_PAID_HOSTS = 'paid.example';
+  const { table, apply } = setUp();
+  const healthCheck = { path: '/health', intervalMs: 60_000 };
+  const paid = { baseUrl: 'https://paid.example/v1', apiKeyEnv: 'UPSTREAM_KEY_PAID', healthCheck };
+  const keyless = { apiKeyEnv: 'UPSTREAM_KEY_NOT_SET' };
+  apply({ free: {}, paid, keyless, gone: {} });
+  apply({ free: {}, paid, keyless });
+  const at = (upstream: string) => ({ upstream, kind: 'openai-chat', baseUrl: `http://${upstream}.example/v1` });
+  expect(table.status('here').upstreams).toEqual([
+    { ...at('free'), key: 'none', keyFault: null, healthCheckPath: null },
+    { ...at('paid'), baseUrl: paid.baseUrl, key: 'usable', keyFault: null, healthCheckPath: '/health' },
+    { ...at('keyless'), key: 'missing', keyFault: 'no key in UPSTREAM_KEY_NOT_SET', healthCheckPath: null },
+  ]);
+});

@@ -10,7 +10,7 @@ import { whyNoKey } from '../transport/api-key.js';
 import { secretFile } from '../transport/secret-hosts.js';
 import type { QueueOptions } from './admission-queue.js';
 import { ModelRouter, type RouteRequest } from './model-router.js';
-import { renderRouteStatus } from './render-route-status.js';
+import { renderRouteStatus, renderUpstreamStatus } from './render-route-status.js';
 import type { RetryOptions } from './retry-budget.js';
 import { type Division, RouteShares, routeKey } from './route-shares.js';
 import { type RouteCall, type RouteObserver, type RouteOptions, RouteState } from './route-state.js';
@@ -83,6 +83,7 @@ export class RouteTable {
       routes: this.routeStatus(),
       waiting: models.filter(({ queue }) => queue.size > 0).map(({ id, queue }) => ({ model: id, requests: queue.size })),
       ...(withoutRoute.length > 0 && { withoutRoute }),
+      upstreams: [...this.upstreams.values()].filter(({ client }) => !client.isClosed).map(renderUpstreamStatus),
     };
   }
 

@@ -10,7 +10,7 @@ import {
 } from '#contracts/catalog-revisions.js';
 import { PriceCancelRequest, PriceScheduleRequest, priceCancel, priceList, priceSchedule } from '#contracts/scheduled-prices.js';
 import { Handles, Input } from '../http/route.decorator.js';
-import type { PanelRequest } from '../requests/panel-request.js';
+import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
 import type {
   CatalogApplyReply,
@@ -26,9 +26,12 @@ import type {
 export class ModelsController {
   constructor(private readonly services: Services) {}
 
+  /** Price plans of accounts, and prices that are not in force yet, are for who may read the catalog. */
   @Handles('listModels')
-  list(): Promise<ModelListReply> {
-    return this.services.ask(modelList, {});
+  async list(@Req() request: PanelRequest): Promise<ModelListReply> {
+    const { pricePlans, scheduledPrices, ...models } = await this.services.ask(modelList, {});
+    if (!requireCaller(request).access.may('catalog.read', null)) return models;
+    return { ...models, ...(pricePlans && { pricePlans }), ...(scheduledPrices && { scheduledPrices }) };
   }
 
   @Handles('showCatalog')

@@ -391,6 +391,19 @@ test.each(USAGE_GROUPS)('a file of usage by %s has its column [sec-usage-columns
   ]);
 });
 
+test('price plans and scheduled prices are listed with the models only for who may read the catalog', async () => {
+  const models = { revision: 7, models: [] };
+  const list = {
+    ...models,
+    pricePlans: [{ id: 'partner', discountPercent: '10', models: [] }],
+    scheduledPrices: [{ model: 'm', price: { version: 2 }, effectiveAt: '2099-01-01T00:00:00.000Z' }],
+  };
+  panel.messaging.answer(modelList, () => list as never);
+  const auditor = await panel.person('auditor');
+  const replies = [await panel.send('/models', { cookie: viewer.cookie }), await panel.send('/models', { cookie: auditor.cookie })];
+  expect(replies.map(({ body }) => body)).toEqual([models, list]);
+});
+
 test('an apply with a stale revision is a 409 of the catalog', async () => {
   const asked: CatalogApplyRequest[] = [];
   panel.messaging.answer(catalogApply, (message) => {

@@ -47,7 +47,7 @@ export interface UpstreamsReply {
   replicas: UpstreamReplica[];
 }
 
-type UpstreamReplica = Omit<RouteStatusReply, 'routes'> & { routes: UpstreamRoute[] };
+export type UpstreamReplica = Omit<RouteStatusReply, 'routes'> & { routes: UpstreamRoute[] };
 
 /** `advice` tells what to check on a route that is not up, or whose every call failed. Null: nothing. */
 export type UpstreamRoute = RouteStatus & { state: RouteState; advice: string | null };

@@ -30,6 +30,8 @@ const PAGES: Record<string, ComponentType> = {
 };
 /** Pages of one thing, below the page that lists them. */
 const PAGES_OF_ONE: Record<string, ComponentType> = {
+  'models/:model': page(async () => (await import('../pages/models/model.js')).ModelPage),
+  'upstreams/:upstream': page(async () => (await import('../pages/upstreams/upstream.js')).UpstreamPage),
   'projects/:projectId': page(async () => (await import('../pages/projects/project.js')).ProjectPage),
 };
 const ExplainedRequest = page(async () => (await import('../pages/request/request.js')).RequestPage);

@@ -2,7 +2,6 @@ import { useState } from 'react';
 import { Link, useLocation, useSearch } from 'wouter';
 import type { CatalogGetReply, CatalogModel, CatalogRevision, ModelListReply, RevisionListReply } from '../../../../src/shapes/catalog.js';
 import { useApi, usePages, withQuery } from '../../data/api.js';
-import { writeFilters } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
 import { count, usdPerMillion } from '../../format/numbers.js';
 import { MoreButton } from '../../parts/button.js';
@@ -14,6 +13,7 @@ import { Segments } from '../../parts/segments.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { CatalogEditor, type Draft } from './catalog-editor.js';
 import { changesText, otherPrices, priceText } from './differences.js';
+import { abilities, nextPrices, renderLongestReply, type Scheduled } from './model-words.js';
 import { ScheduledPriceList } from './scheduled-prices.js';
 
 const TABS = [
@@ -48,11 +48,17 @@ export function Models() {
   );
 }
 
-/** The enabled models with their prices and limits. */
+type Prices = CatalogModel['price'];
+type PriceField = 'inputPicoUsd' | 'cachedInputPicoUsd' | 'outputPicoUsd';
+
+/** The enabled models with their prices and limits, and below a price the next one that is scheduled. */
 export function ModelList() {
   const { linkTo } = useSession();
   const { data } = useApi<ModelListReply>('/models');
-  const price = (of: (price: CatalogModel['price']) => string) => (model: CatalogModel) => usdPerMillion(BigInt(of(model.price)));
+  const next = nextPrices(data?.scheduledPrices);
+  const price = (field: PriceField) => (model: CatalogModel) => (
+    <Price now={model.price} next={next.get(model.id)} read={(one) => one[field]} />
+  );
   return (
     <Card flush title="Prices and limits" note={data && `revision ${data.revision} of the catalog`}>
       <Table<CatalogModel>
@@ -68,33 +74,39 @@ export function ModelList() {
           {
             head: 'Model',
             grow: true,
-            cell: ({ id, displayName, ownedBy, input, reasoning, embeddingDimensions, price }) => (
+            cell: (model) => (
               <TwoLines
-                main={<Link to={linkTo('usage') + writeFilters({ model: id })}>{displayName ?? id}</Link>}
-                more={[
-                  ...[displayName && id, ownedBy, input.includes('image') && 'images', reasoning && 'reasoning'],
-                  embeddingDimensions != null && `embeddings of ${count(embeddingDimensions)} dimensions`,
-                  ...otherPrices(price),
-                ]
-                  .filter(Boolean)
-                  .join(' · ')}
+                main={<Link to={linkTo(`models/${encodeURIComponent(model.id)}`)}>{model.displayName ?? model.id}</Link>}
+                more={[model.displayName && model.id, ...abilities(model), ...otherPrices(model.price)].filter(Boolean).join(' · ')}
               />
             ),
           },
           { head: 'Context', align: 'end', wide: true, cell: ({ contextTokens }) => count(contextTokens) },
           { head: 'Longest reply', align: 'end', wide: true, cell: renderLongestReply },
           { head: 'Version', align: 'end', wide: true, cell: ({ price: { version } }) => version },
-          { head: 'Input', align: 'end', cell: price(({ inputPicoUsd }) => inputPicoUsd) },
-          { head: 'Cached', align: 'end', wide: true, cell: price(({ cachedInputPicoUsd }) => cachedInputPicoUsd) },
-          { head: 'Output', align: 'end', cell: price(({ outputPicoUsd }) => outputPicoUsd) },
+          { head: 'Input', align: 'end', cell: price('inputPicoUsd') },
+          { head: 'Cached', align: 'end', wide: true, cell: price('cachedInputPicoUsd') },
+          { head: 'Output', align: 'end', cell: price('outputPicoUsd') },
         ]}
       />
     </Card>
   );
 }
 
-function renderLongestReply({ maxOutputTokens, embeddingDimensions }: CatalogModel): string {
-  return embeddingDimensions == null ? count(maxOutputTokens) : '–';
+/** A price of a million tokens, and below it the scheduled one, where that differs. */
+function Price({ now, next, read }: { now: Prices; next: Scheduled | undefined; read: (price: Prices) => string }) {
+  const text = usdPerMillion(BigInt(read(now)));
+  if (!next || read(next.price) === read(now)) return text;
+  return (
+    <TwoLines
+      main={text}
+      more={
+        <>
+          {usdPerMillion(BigInt(read(next.price)))} from <Moment at={next.effectiveAt} format="day" />
+        </>
+      }
+    />
+  );
 }
 
 /** Every revision of the catalog: who made it, what it changed, its prices before and after, and its text. */

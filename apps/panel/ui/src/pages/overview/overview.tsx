@@ -38,6 +38,7 @@ export function Overview() {
   const usageBy = (group: 'model' | 'project' | 'key', id?: string) => {
     // One project is known to be of the account of the page, and each model has a page.
     if (id && group === 'project' && account !== 'all') return linkTo(`projects/${id}`);
+    if (id && group === 'model') return linkTo(`models/${encodeURIComponent(id)}`);
     return linkTo('usage') + writeFilters({ ...filters, group, ...(id && { [group]: id }) });
   };
   const frame = {

@@ -1,0 +1,126 @@
+import { useEffect, useState } from 'react';
+import type { UpstreamCheck, UpstreamProbeEnd } from '../../../../src/shapes/catalog.js';
+import { ApiError, openEvents } from '../../data/api.js';
+import type { Tone } from '../../data/outcomes.js';
+import { plural } from '../../format/numbers.js';
+import { Badge } from '../../parts/badge.js';
+import { Button } from '../../parts/button.js';
+import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { Failure } from '../../parts/page.js';
+import { Table } from '../../parts/table.js';
+import { duration } from '../../parts/time.js';
+import styles from './upstreams.module.css';
+
+/** Asks before the requests that the test sends, then shows each check as it ends. Closing it stops the test. */
+export function TestUpstream({ upstream, model, onClose }: { upstream: string; model: string; onClose: () => void }) {
+  const [isStarted, setStarted] = useState(false);
+  return (
+    <Dialog title={`Test ${upstream}`} onClose={onClose}>
+      {isStarted ? (
+        <RunningTest upstream={upstream} model={model} />
+      ) : (
+        <p>
+          Sends some 30 small requests for <code>{model}</code>, with less than a thousand tokens of output. They are billed to no account;
+          the upstream may charge them. The test takes up to a few minutes.
+        </p>
+      )}
+      <DialogActions>
+        <Button onClick={onClose}>Close</Button>
+        {!isStarted && (
+          <Button look="primary" onClick={() => setStarted(true)}>
+            Start test
+          </Button>
+        )}
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+interface Progress {
+  checks: UpstreamCheck[];
+  end: UpstreamProbeEnd | null;
+  failure: unknown;
+}
+
+/** Runs the test and shows each check as it ends. Unmounting it stops the test. */
+export function RunningTest({ upstream, model }: { upstream: string; model: string }) {
+  const [{ checks, end, failure }, setProgress] = useState<Progress>({ checks: [], end: null, failure: null });
+  useEffect(() => {
+    const abort = new AbortController();
+    const change = (changed: (now: Progress) => Partial<Progress>) => setProgress((now) => ({ ...now, ...changed(now) }));
+    const run = async () => {
+      for await (const { name, data } of (await openEvents(`/upstreams/${encodeURIComponent(upstream)}/test`, { model }, abort.signal))
+        .events) {
+        const event = JSON.parse(data);
+        if (name === 'check-end') change((now) => ({ checks: [...now.checks, event.check as UpstreamCheck] }));
+        if (name === 'test-end') change(() => ({ end: event as UpstreamProbeEnd }));
+        if (name === 'error') throw new ApiError(event.error.message, event.error.code);
+      }
+    };
+    void run().catch((error: unknown) => {
+      if (!abort.signal.aborted) change(() => ({ failure: error }));
+    });
+    return () => abort.abort();
+  }, [upstream, model]);
+  return (
+    <>
+      {end && <Result end={end} />}
+      <ol className={styles.checks} aria-label="Checks" aria-busy={!end && !failure}>
+        {checks.map((check) => (
+          <li key={check.id}>
+            <Badge tone={chooseTone(check)}>{check.verdict}</Badge>
+            <span>
+              <span className={styles.title}>{check.title}</span>
+              <span className={styles.evidence}>{check.evidence}</span>
+            </span>
+          </li>
+        ))}
+        {!end && !failure && <li className={styles.evidence}>{checks.length === 0 ? 'Connecting…' : 'Next check…'}</li>}
+      </ol>
+      {failure !== null && <Failure error={failure} />}
+    </>
+  );
+}
+
+/** Checks without which an upstream serves nothing. Others only describe it: a capability that is missing is no fault. */
+const NEEDED = new Set(['reachable', 'key', 'model', 'plain']);
+
+function chooseTone({ id, verdict }: UpstreamCheck): Tone {
+  if (verdict === 'yes') return 'good';
+  return verdict === 'no' && NEEDED.has(id) ? 'bad' : 'neutral';
+}
+
+function Result({ end }: { end: UpstreamProbeEnd }) {
+  const { servesText, firstContentMs, tokensPerSecond, requests, promptTokens, outputTokens, changes } = end;
+  return (
+    <>
+      <p>
+        <Badge tone={servesText ? 'good' : 'bad'}>{servesText ? 'Serves text' : 'Cannot serve plain text'}</Badge>{' '}
+        {servesText ? (
+          <>
+            {firstContentMs !== null && `First content after ${duration(firstContentMs)}. `}
+            {tokensPerSecond !== null && `${Math.round(tokensPerSecond)} tokens a second. `}
+          </>
+        ) : (
+          'The check that failed says what to change. '
+        )}
+        {plural(requests, 'request')}, {plural(promptTokens + outputTokens, 'token')}.
+      </p>
+      {changes.length > 0 && (
+        <>
+          <p>Its entry in the catalog differs. Correct its capabilities on the page Models:</p>
+          <Table
+            caption="Differences from the catalog"
+            rows={changes}
+            rowKey={({ name }) => name}
+            columns={[
+              { head: 'Capability', cell: ({ name }) => <code>{name}</code> },
+              { head: 'Catalog', cell: ({ catalog }) => String(catalog) },
+              { head: 'Found', cell: ({ found }) => String(found) },
+            ]}
+          />
+        </>
+      )}
+    </>
+  );
+}
