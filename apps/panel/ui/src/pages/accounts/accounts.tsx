@@ -1,10 +1,11 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import {
   ACTIVE_KEYS_MAX,
   CONCURRENCY_MAX,
   NAME_LENGTH_MAX,
   PROJECTS_MAX,
+  REASON_LENGTH_MAX,
   REQUESTS_PER_MINUTE_MAX,
   TOKENS_MAX,
 } from '#contracts/rules/bounds.js';
@@ -15,52 +16,97 @@ import type {
   AccountRow,
   AccountUpdateBody,
   ShownAccount,
+  UsageQueryReply,
 } from '../../../../src/shapes/billing.js';
-import { useChange, usePages } from '../../data/api.js';
+import { useApi, useChange, usePages, withQuery } from '../../data/api.js';
+import { resolveSpan, useFilters, useNow } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
+import { count, decimalsForAll, plural } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
 import { Button, MoreButton } from '../../parts/button.js';
 import { DialogForm } from '../../parts/dialog.js';
-import { LimitField, TextField } from '../../parts/field.js';
+import { LimitField, SearchField, TextField } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
-import { Card, Page } from '../../parts/page.js';
-import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
+import { Card, Empty, Page } from '../../parts/page.js';
+import { Table, TwoLines } from '../../parts/table.js';
+import { type AccountUsage, isFound, sortAccounts } from './account-list.js';
+import styles from './accounts.module.css';
 
-/** All accounts of the platform with their balances. */
+/** Accounts of one reply, the most that the API has. */
+const ROWS_MAX = 1_000;
+
+/** All accounts of the platform, those that spend most first, with their balances. */
 export function Accounts() {
   const { linkTo, mayOnPlatform } = useSession();
-  const list = usePages<AccountListReply>('/accounts?limit=100');
-  const [isMaking, setMaking] = useState(false);
-  const [limited, setLimited] = useState<AccountRow>();
+  const { filters, change } = useFilters();
+  const list = usePages<AccountListReply>(`/accounts?limit=${ROWS_MAX}`);
+  const usage = useMonth();
+  const [asking, setAsking] = useState<{ action: 'limits' | 'freeze' | 'unfreeze'; account: AccountRow } | 'new'>();
+  const accounts = list.data?.pages.flatMap((page) => page.accounts);
+  const sort = filters.sort ?? '-spent';
+  const rows =
+    accounts && (usage || !sort.endsWith('spent'))
+      ? sortAccounts(
+          accounts.filter((account) => isFound(account, filters.search)),
+          sort,
+          usage ?? new Map(),
+        )
+      : undefined;
+  const mayChange = mayOnPlatform('accounts');
+  const decimals = decimalsForAll([...(usage?.values() ?? [])].map(({ costPicoUsd }) => costPicoUsd));
+  const close = () => setAsking(undefined);
   return (
     <Page
       title="Accounts"
       about="An account is a customer: its projects share its balance."
       actions={
-        <Button look="primary" icon="plus" onClick={() => setMaking(true)}>
-          New account
-        </Button>
+        mayChange && (
+          <Button look="primary" icon="plus" onClick={() => setAsking('new')}>
+            New account
+          </Button>
+        )
       }
     >
+      <search>
+        <SearchField label="Search accounts" value={filters.search ?? ''} onText={(search) => change({ search })} />
+      </search>
       <Card flush>
         <Table<AccountRow>
           caption="Accounts"
-          rows={list.data?.pages.flatMap(({ accounts }) => accounts)}
+          rows={rows}
           rowKey={({ accountId }) => accountId}
+          sorting={{ by: sort, onSort: (by) => change({ sort: by }) }}
+          empty={<NoAccounts isFiltered={Boolean(filters.search)} hasMore={list.hasNextPage} />}
           columns={[
             {
               head: 'Name',
               grow: true,
-              cell: ({ accountId, name, statusReason }) => (
-                <TwoLines main={<Link to={linkTo('overview', accountId)}>{name}</Link>} more={statusReason ?? accountId} />
+              sort: 'name',
+              cell: ({ accountId, name, statusReason, pricePlan }) => (
+                <TwoLines
+                  main={<Link to={linkTo('overview', accountId)}>{name}</Link>}
+                  more={statusReason ?? (pricePlan ? `price plan ${pricePlan}` : accountId)}
+                />
               ),
             },
             {
               head: 'State',
               cell: ({ status }) => (status === 'active' ? <Badge tone="good">Active</Badge> : <Badge tone="bad">Frozen</Badge>),
             },
-            { head: 'Opened', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} format="day" /> },
+            {
+              head: 'Requests this month',
+              align: 'end',
+              wide: true,
+              sort: 'requests',
+              cell: ({ accountId }) => usage && count(usage.get(accountId)?.requests ?? 0),
+            },
+            {
+              head: 'Spent this month',
+              align: 'end',
+              sort: 'spent',
+              cell: ({ accountId }) => usage && <Money pico={usage.get(accountId)?.costPicoUsd ?? '0'} decimals={decimals} plain />,
+            },
             {
               head: 'Held',
               align: 'end',
@@ -70,16 +116,97 @@ export function Accounts() {
             {
               head: 'Available',
               align: 'end',
+              wide: true,
+              sort: 'available',
               cell: ({ balance }) => balance && <Money pico={balance.available_pico_usd} balance decimals={2} plain />,
             },
-            buttonColumn('Limits', setLimited, { has: () => mayOnPlatform('accounts') }),
+            { head: 'Opened', wide: true, sort: 'opened', cell: ({ createdAt }) => <Moment at={createdAt} format="day" /> },
+            {
+              head: '',
+              align: 'end',
+              cell: (account) => mayChange && <RowButtons account={account} onAction={(action) => setAsking({ action, account })} />,
+            },
           ]}
         />
       </Card>
+      {list.hasNextPage && <p>The order and the search are those of the {plural(accounts?.length ?? 0, 'account')} loaded so far.</p>}
       <MoreButton list={list}>More accounts</MoreButton>
-      {limited && <AccountLimits account={limited} onClose={() => setLimited(undefined)} />}
-      {isMaking && <NewAccount onClose={() => setMaking(false)} />}
+      {asking === 'new' && <NewAccount onClose={close} />}
+      {asking && asking !== 'new' && asking.action === 'limits' && <AccountLimits account={asking.account} onClose={close} />}
+      {asking && asking !== 'new' && asking.action !== 'limits' && <Freeze account={asking.account} onClose={close} />}
     </Page>
+  );
+}
+
+/** Requests and cost of each account this month. */
+function useMonth() {
+  const { from } = resolveSpan({ range: 'month' }, useNow(60_000), 'month');
+  const question = { from: new Date(from).toISOString(), groupBy: 'account', limit: ROWS_MAX };
+  const { data } = useApi<UsageQueryReply>(withQuery('/accounts/all/usage', question));
+  return useMemo(() => data && new Map<string, AccountUsage>(data.rows.map((row) => [row.accountId ?? '', row])), [data]);
+}
+
+function NoAccounts({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }) {
+  if (!isFiltered) return <Empty icon="accounts" title="No accounts yet" text="An account is a customer, or your own company." />;
+  return (
+    <Empty icon="accounts" title="No account fits" text={hasMore ? 'Load more accounts below, or search for less.' : 'Search for less.'} />
+  );
+}
+
+interface RowButtonsProps {
+  account: AccountRow;
+  onAction: (action: 'limits' | 'freeze' | 'unfreeze') => void;
+}
+
+function RowButtons({ account: { name, status }, onAction }: RowButtonsProps) {
+  const change = status === 'active' ? ('freeze' as const) : ('unfreeze' as const);
+  const text = status === 'active' ? 'Freeze' : 'Unfreeze';
+  return (
+    <span className={styles.buttons}>
+      <Button look="quiet" aria-label={`Limits of ${name}`} onClick={() => onAction('limits')}>
+        Limits
+      </Button>
+      <Button look="quiet" aria-label={`${text} ${name}`} onClick={() => onAction(change)}>
+        {text}
+      </Button>
+    </span>
+  );
+}
+
+/** Freezes an active account with a reason, or makes a frozen one active again. */
+function Freeze({ account: { accountId, name, status, statusReason }, onClose }: { account: AccountRow; onClose: () => void }) {
+  const [reason, setReason] = useState('');
+  const isFrozen = status === 'frozen';
+  const saving = useChange<ShownAccount>(() => ({
+    method: 'PATCH',
+    path: `/accounts/${accountId}`,
+    body: (isFrozen
+      ? { status: 'active' }
+      : { status: 'frozen', ...(reason.trim() && { statusReason: reason.trim() }) }) satisfies AccountUpdateBody,
+  }));
+  return (
+    <DialogForm
+      title={`${isFrozen ? 'Unfreeze' : 'Freeze'} ${name}?`}
+      submit={isFrozen ? 'Unfreeze account' : 'Freeze account'}
+      change={saving}
+      onDone={onClose}
+      onClose={onClose}
+    >
+      {isFrozen ? (
+        <p>It is frozen: {statusReason ?? 'no reason given'}. Its requests are served again at once.</p>
+      ) : (
+        <>
+          <p>New requests of the account are refused until it is unfrozen. Running ones end as usual, and its money may change.</p>
+          <TextField
+            label="Reason"
+            hint="Its people see it on their first page, and the journal has it."
+            value={reason}
+            onText={setReason}
+            maxLength={REASON_LENGTH_MAX}
+          />
+        </>
+      )}
+    </DialogForm>
   );
 }
 
