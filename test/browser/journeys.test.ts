@@ -61,11 +61,13 @@ describeWithBrowser('journeys', () => {
 
     // The id that the client has: that of the reply.
     await press('/');
+    const search = page.getByRole('combobox', { name: 'Search' });
+    await search.waitFor();
     await type('call_1');
-    await press('Enter');
     await page.getByText('Give the id of a request').waitFor();
     await press('Control+A');
     await type(requestId.replace('req_', 'chatcmpl-'));
+    await page.getByRole('option', { name: requestId, selected: true }).waitFor();
     await press('Enter');
     await page.waitForURL(`**/requests/${requestId}`);
     await untilSettled(page);

@@ -1,47 +1,19 @@
-import { type ReactNode, useEffect, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { parseRequestName, REQUEST_ID_FORMS } from '#contracts/rules/request-id.js';
-import type { Permission } from '../../../src/shapes/identity.js';
+import { loadPage } from '../data/load-page.js';
 import { useSession } from '../data/session.js';
 import { Button, IconButton } from '../parts/button.js';
-import { Dialog, DialogActions } from '../parts/dialog.js';
-import { TextField } from '../parts/field.js';
-import { Icon, type IconName, Mark } from '../parts/icon.js';
+import { Icon, Mark } from '../parts/icon.js';
 import { AccountSwitcher } from './account-switcher.js';
+import { type NavigationEntry, useNavigation } from './navigation.js';
 import { PersonMenu } from './person-menu.js';
 import styles from './shell.module.css';
 
-interface Entry {
-  page: string;
-  name: string;
-  icon: IconName;
-  permission: Permission;
-}
+/** Loaded when it is first opened. */
+const Palette = lazy(async () => ({ default: (await loadPage(() => import('./palette/palette.js'))).Palette }));
 
-const OF_ACCOUNT: Entry[] = [
-  { page: 'overview', name: 'Overview', icon: 'overview', permission: 'usage.read' },
-  { page: 'usage', name: 'Usage', icon: 'usage', permission: 'usage.read' },
-  { page: 'requests', name: 'Requests', icon: 'requests', permission: 'requests.read' },
-];
-/** Pages that need one account. */
-const OF_ONE: Entry[] = [
-  { page: 'projects', name: 'Projects', icon: 'projects', permission: 'usage.read' },
-  { page: 'keys', name: 'Keys', icon: 'keys', permission: 'usage.read' },
-  { page: 'playground', name: 'Playground', icon: 'playground', permission: 'playground' },
-  { page: 'budgets', name: 'Budgets', icon: 'budgets', permission: 'usage.read' },
-  { page: 'money', name: 'Money', icon: 'money', permission: 'money.read' },
-];
-const OF_PEOPLE: Entry[] = [
-  { page: 'members', name: 'Members', icon: 'members', permission: 'members.read' },
-  { page: 'audit', name: 'Audit', icon: 'audit', permission: 'audit.read' },
-];
-const OF_PLATFORM: Entry[] = [
-  { page: 'accounts', name: 'Accounts', icon: 'accounts', permission: 'accounts' },
-  { page: 'upstreams', name: 'Upstreams', icon: 'upstreams', permission: 'upstreams.read' },
-  { page: 'margin', name: 'Margin', icon: 'money', permission: 'ledger.read' },
-  { page: 'ledger', name: 'Ledger', icon: 'ledger', permission: 'ledger.read' },
-];
-const MODELS: Entry = { page: 'models', name: 'Models', icon: 'models', permission: 'models.read' };
+/** Keys that open the search, as the person's keyboard has them. */
+const SHORTCUT = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K';
 
 /** Navigation and frame of every page of a signed-in person. */
 export function Shell({ children }: { children: ReactNode }) {
@@ -52,8 +24,7 @@ export function Shell({ children }: { children: ReactNode }) {
   useEffect(() => setOpen(false), [path]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      const isTyping = event.target instanceof Element && event.target.closest('input, textarea, select, dialog');
-      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (!opensSearch(event) || document.querySelector('dialog[open]')) return;
       event.preventDefault();
       setFinding(true);
     };
@@ -68,7 +39,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <header className={styles.bar}>
         <IconButton icon="menu" label="Navigation" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)} />
         <Brand />
-        <IconButton icon="search" label="Find a request" onClick={() => setFinding(true)} />
+        <IconButton icon="search" label="Search" onClick={() => setFinding(true)} />
       </header>
       <aside className={styles.side} data-open={isOpen || undefined}>
         <div className={styles.column}>
@@ -77,7 +48,7 @@ export function Shell({ children }: { children: ReactNode }) {
           </div>
           <AccountSwitcher />
           <Button className={styles.find} icon="search" onClick={() => setFinding(true)}>
-            Find a request <kbd className={styles.key}>/</kbd>
+            Search <kbd className={styles.key}>{SHORTCUT}</kbd>
           </Button>
           <Navigation />
           <PersonMenu />
@@ -85,19 +56,24 @@ export function Shell({ children }: { children: ReactNode }) {
       </aside>
       {isOpen && <button type="button" className={styles.shade} aria-label="Close the navigation" onClick={() => setOpen(false)} />}
       <div className={styles.content}>{children}</div>
-      {isFinding && <FindRequest onClose={() => setFinding(false)} />}
+      {isFinding && (
+        <Suspense>
+          <Palette onClose={() => setFinding(false)} />
+        </Suspense>
+      )}
     </div>
   );
 }
 
+/** Ctrl or ⌘ with K, from anywhere; `/` outside of fields. */
+function opensSearch({ key, target, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
+  if (key.toLowerCase() === 'k') return (ctrlKey || metaKey) && !altKey && !shiftKey;
+  const isTyping = target instanceof Element && target.closest('input, textarea, select');
+  return key === '/' && !isTyping && !ctrlKey && !metaKey && !altKey;
+}
+
 function Navigation() {
-  const { account, may, mayOnPlatform } = useSession();
-  const ofOne = account === 'all' ? [] : OF_ONE;
-  const groups = [
-    { name: 'Traffic', entries: OF_ACCOUNT.filter(({ permission }) => may(permission)) },
-    { name: 'Account', entries: [...ofOne, ...OF_PEOPLE].filter(({ permission }) => may(permission)) },
-    { name: 'Platform', entries: [MODELS, ...OF_PLATFORM.filter(({ permission }) => mayOnPlatform(permission))] },
-  ];
+  const groups = useNavigation();
   return (
     <nav className={styles.navigation} aria-label="Pages">
       {groups.map(({ name, entries }) => (
@@ -116,7 +92,7 @@ function Navigation() {
   );
 }
 
-function NavigationLink({ page, name, icon }: Entry) {
+function NavigationLink({ page, name, icon }: NavigationEntry) {
   const { linkTo } = useSession();
   const [path] = useLocation();
   const href = linkTo(page);
@@ -136,44 +112,5 @@ function Brand() {
       <Mark />
       Tollgate
     </Link>
-  );
-}
-
-/** Opens a request by its id, from anywhere with the key `/`. */
-function FindRequest({ onClose }: { onClose: () => void }) {
-  const [id, setId] = useState('');
-  const [fault, setFault] = useState<string>();
-  const [, navigate] = useLocation();
-  return (
-    <Dialog title="Find a request" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const name = parseRequestName(id);
-          if (!name) return setFault(REQUEST_ID_FORMS);
-          navigate(`/requests/${name.uuid ?? name.requestId}`);
-          onClose();
-        }}
-      >
-        <TextField
-          label="Request id"
-          hint="The id of a request, of its reply (chatcmpl-…, resp_…, msg_…), hold or trace."
-          fault={fault}
-          value={id}
-          onText={(text) => {
-            setId(text);
-            setFault(undefined);
-          }}
-          autoComplete="off"
-          spellCheck={false}
-          required
-        />
-        <DialogActions>
-          <Button type="submit" look="primary">
-            Open
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
   );
 }

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { accountList } from '#contracts/billing/accounts.js';
+import { stack } from '#testing/stack.js';
+import { createTenant } from '#testing/tenant.js';
+import { describeWithBrowser, openPage, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
+
+/** Pages of one project, model, upstream, and the list of accounts. */
+describeWithBrowser('pages of one thing', () => {
+  const { panelUrl: origin, gatewayUrl } = stack();
+  const shared = sharedBrowser();
+
+  test('a new project leads to its first key, and then shows what it is used for', async () => {
+    const { accountId } = await createTenant(shared.administrator);
+    const cookie = await signInByInvite(shared.administrator, origin, { email: `${randomUUID()}@example.com`, role: 'owner', accountId });
+    const { page, problems } = await openPage(shared.browser, { origin, cookie });
+    await page.goto(`/panel/a/${accountId}/projects`);
+    await untilSettled(page);
+    await page.getByRole('button', { name: 'New project' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('search team');
+    await page.getByRole('button', { name: 'Create project' }).click();
+    await page.getByRole('heading', { name: 'search team' }).waitFor();
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('laptop');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your new key' });
+    const line = await dialog.locator('code').filter({ hasText: 'curl' }).innerText();
+    const [, apiKey] = /Bearer (tg_live_\w+)/.exec(line) ?? [];
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const reply = await fetch(`${gatewayUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+    expect(reply.status).toBe(200);
+    await reply.text();
+    await page.reload();
+    await untilSettled(page);
+    await page.getByRole('region', { name: 'Last requests' }).getByText('sim-fast').first().waitFor();
+    await page.getByRole('region', { name: 'Keys in use' }).getByText('laptop').waitFor();
+    await page.getByRole('region', { name: 'People who may use the project' }).getByText('owner').first().waitFor();
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  test('a project of another account is none', async () => {
+    const [own, other] = [await createTenant(shared.administrator), await createTenant(shared.administrator)];
+    const email = `${randomUUID()}@example.com`;
+    const cookie = await signInByInvite(shared.administrator, origin, { email, role: 'owner', accountId: own.accountId });
+    const { page } = await openPage(shared.browser, { origin, cookie });
+    await page.goto(`/panel/a/${own.accountId}/projects/${other.projectId}`);
+    await page.getByText('There is no such project').waitFor();
+    await page.context().close();
+  });
+
+  test('an account is found, frozen with a reason and made active again in the list', async () => {
+    const { accountId } = await createTenant(shared.administrator);
+    const [{ name } = { name: '' }] = (await shared.administrator.request(accountList, { accountId })).accounts;
+    const cookie = await signInByInvite(shared.administrator, origin, { email: `${randomUUID()}@example.com`, role: 'admin' });
+    const { page, problems } = await openPage(shared.browser, { origin, cookie });
+    await page.goto('/panel/a/all/accounts');
+    await untilSettled(page);
+    await page.getByRole('searchbox', { name: 'Search accounts' }).fill(name);
+    await page.getByRole('button', { name: `Freeze ${name}` }).click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('unpaid');
+    await page.getByRole('button', { name: 'Freeze account' }).click();
+    await page.getByRole('button', { name: `Unfreeze ${name}` }).waitFor();
+    const status = async () => {
+      const [account] = (await shared.administrator.request(accountList, { accountId })).accounts;
+      return [account?.status, account?.statusReason];
+    };
+    expect(await status()).toEqual(['frozen', 'unpaid']);
+    await page.getByRole('button', { name: `Unfreeze ${name}` }).click();
+    await page.getByRole('button', { name: 'Unfreeze account' }).click();
+    await page.getByRole('button', { name: `Freeze ${name}` }).waitFor();
+    expect([await status(), problems]).toEqual([['active', null], []]);
+    await page.context().close();
+  });
+
+  test('a model leads to its routes, and these to their upstream with its URL', async () => {
+    const cookie = await signInByInvite(shared.administrator, origin, { email: `${randomUUID()}@example.com`, role: 'admin' });
+    const { page, problems } = await openPage(shared.browser, { origin, cookie });
+    await page.goto('/panel/a/all/models');
+    await untilSettled(page);
+    await page.getByRole('link', { name: 'sim-fast', exact: true }).click();
+    await page.getByRole('region', { name: 'Prices' }).getByText('Cached input').waitFor();
+    await page.getByRole('region', { name: 'Routes of sim-fast' }).getByRole('link', { name: 'local', exact: true }).first().click();
+    await page.waitForURL('**/upstreams/local');
+    await untilSettled(page);
+    await page.getByText('openai-chat').waitFor();
+    await page.getByText('none is sent').waitFor();
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+});
