@@ -5,6 +5,7 @@ import { keyList } from '#contracts/billing/keys.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { usageQuery } from '#contracts/billing/usage.js';
 import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
+import { MessagingError } from '#messaging/messaging.js';
 import { PanelFixture } from '../../test/panel-fixture.js';
 import type { TrafficReply } from '../shapes/overview.js';
 import { ActivityRecorder, REFUSED_ROWS_MAX } from './activity-recorder.js';
@@ -197,13 +198,26 @@ test('a question with too long or no time, or too fine a group, is refused', asy
   ]);
 });
 
-test('the time before the panel ran is a gap, and the time since then is none', async () => {
+test('neither the time before the first start of a panel nor the time since is a gap', async () => {
   await panel.app.get(ActivityRecorder).flush();
-  const { gaps, from } = await traffic();
-  const [{ starts_at: startsAt } = { starts_at: new Date(0) }] = (
-    await panel.sql.query<{ starts_at: Date }>('SELECT min(starts_at) AS starts_at FROM activity.recording')
-  ).rows;
-  expect(gaps).toEqual([{ from, to: startsAt.toISOString() }]);
+  expect((await traffic()).gaps).toEqual([]);
+});
+
+test('a time in which no panel ran is a gap, for an account from its opening on', async () => {
+  const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
+  const [from, opened, to] = [at(-40), at(-35), at(-30)];
+  await panel.sql.query('INSERT INTO activity.recording (id, starts_at, ends_at) VALUES ($1, $2, $3), ($4, $5, now())', [
+    ...[randomUUIDv7(), at(-50), from],
+    ...[randomUUIDv7(), to],
+  ]);
+  panel.messaging.answer(accountList, ({ accountId }) => ({ accounts: [{ accountId, createdAt: opened }], nextCursor: null }) as never);
+  const [own, all] = [await traffic(), await traffic('', 'all', admin.cookie)];
+  expect([own.gaps, all.gaps]).toEqual([[{ from: opened, to }], [{ from, to }]]);
+  panel.messaging.answer(accountList, () => {
+    throw new MessagingError('timeout', 'No answer.');
+  });
+  expect((await traffic()).gaps).toEqual(all.gaps);
+  await panel.sql.query('DELETE FROM activity.recording WHERE starts_at < $1', [at(-20)]);
 });
 
 test('the overview has errors by code and the percentiles of the first content', async () => {
@@ -211,7 +225,8 @@ test('the overview has errors by code and the percentiles of the first content',
   panel.messaging.answer(usageQuery, ({ from, to = '' }) => ({ from, to, rows: [], nextCursor: null }));
   panel.messaging.answer(
     accountList,
-    () => ({ accounts: [{ accountId: ACME, status: 'active', lowBalancePicoUsd: null }], nextCursor: null }) as never,
+    () =>
+      ({ accounts: [{ accountId: ACME, status: 'active', lowBalancePicoUsd: null, createdAt: anHourAgo() }], nextCursor: null }) as never,
   );
   panel.messaging.answer(balanceGet, () => ({ available_pico_usd: '1', balance_pico_usd: '1', plan_expires_at: null }) as never);
   panel.messaging.answer(budgetList, () => ({ budgets: [] }));
@@ -225,7 +240,7 @@ test('the overview has errors by code and the percentiles of the first content',
     ],
     firstContentMs: expect.any(Object),
     durationMs: expect.any(Object),
-    gaps: [expect.any(Object)],
+    gaps: [],
   });
 });
 

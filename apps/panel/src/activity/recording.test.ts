@@ -1,4 +1,4 @@
-import { findGaps } from './recording.js';
+import { findGaps, gapsSince } from './recording.js';
 
 const at = (seconds: number): Date => new Date(Date.UTC(2027, 0, 1) + seconds * 1_000);
 const interval = (from: number, to: number) => ({ startsAt: at(from), endsAt: at(to) });
@@ -19,4 +19,13 @@ test.each([
 
 test('a time in the past ends with the last interval, however late its mark', () => {
   expect(findGaps([interval(0, 995)], at(0), at(1_000), at(50_000))).toEqual([gap(995, 1_000)]);
+});
+
+test.each([
+  ['a start before them', at(-1), [gap(0, 10), gap(50, 60)]],
+  ['a start within one', at(5), [gap(5, 10), gap(50, 60)]],
+  ['a start at the end of one', at(10), [gap(50, 60)]],
+  ['no known start', undefined, [gap(0, 10), gap(50, 60)]],
+])('gaps begin at %s', (_, start, left) => {
+  expect(gapsSince(start, [gap(0, 10), gap(50, 60)])).toEqual(left);
 });

@@ -37,14 +37,22 @@ export class Recording {
   }
 }
 
-/** Returns the gaps between two moments, oldest first. */
+/** Returns the gaps between two moments, oldest first. The time before the first start of a panel is none: nothing was there to record. */
 export async function readGaps(prisma: PrismaClient, from: Date, to: Date, now: Date): Promise<TrafficGap[]> {
   const intervals = await prisma.activityRecording.findMany({
     where: { endsAt: { gte: from }, startsAt: { lt: to } },
     orderBy: { startsAt: 'asc' },
     take: INTERVALS_MAX,
   });
-  return findGaps(intervals, from, to < now ? to : now, now);
+  const first = await prisma.activityRecording.findFirst({ orderBy: { endsAt: 'asc' } });
+  return gapsSince(first?.startsAt, findGaps(intervals, from, to < now ? to : now, now));
+}
+
+/** Returns the parts of gaps since a moment. Undefined: they stay whole. */
+export function gapsSince(start: Date | undefined, gaps: readonly TrafficGap[]): TrafficGap[] {
+  if (start === undefined) return [...gaps];
+  const begin = start.toISOString();
+  return gaps.filter(({ to }) => to > begin).map(({ from, to }) => ({ from: from > begin ? from : begin, to }));
 }
 
 /** `intervals` are in the order of their start, and may overlap. */

@@ -6,6 +6,7 @@ import { keyList } from '#contracts/billing/keys.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import type { Activity } from '../../activity/activity.js';
+import { gapsSince } from '../../activity/recording.js';
 import { PanelError } from '../../errors/panel-error.js';
 import { type AskServices, collectRows, readPages } from '../../services/services.js';
 import type { OverviewFigures, OverviewTraffic, OverviewWarning } from '../../shapes/overview.js';
@@ -60,7 +61,7 @@ export async function readOverview(
     byProject,
     byKey,
     byEnding,
-    traffic,
+    traffic: state ? { ...traffic, gaps: gapsSince(new Date(state.account.createdAt), traffic.gaps) } : traffic,
     warnings: [...(state ? accountWarnings(state, now) : []), ...warnings],
   };
 }

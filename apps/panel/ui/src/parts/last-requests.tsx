@@ -25,6 +25,7 @@ export function LastRequests({ rows, keyName }: LastRequestsProps) {
       columns={[
         {
           head: 'Started',
+          isTime: true,
           cell: ({ requestId, reservedAt, model }) => (
             <TwoLines
               main={

@@ -14,6 +14,8 @@ interface PageProps {
   title: string;
   /** The page that lists what this page shows one of. Its name is in the tab's title too. */
   parent?: { name: string; href: string };
+  /** Name of the page in the tab's title, where its title is another. */
+  tab?: string;
   about?: ReactNode;
   actions?: ReactNode;
   /** True while the page waits for data that decides what it shows: a skeleton stands in for its content. */
@@ -22,11 +24,11 @@ interface PageProps {
 }
 
 /** Title, actions and content of a page, and what failed of its calls; the title is also that of the browser's tab. */
-export function Page({ title, parent, about, actions, busy, children }: PageProps) {
-  const tab = [title, parent?.name, 'Tollgate'].filter(Boolean).join(' · ');
+export function Page({ title, parent, tab, about, actions, busy, children }: PageProps) {
+  const tabTitle = [tab, title, parent?.name, 'Tollgate'].filter(Boolean).join(' · ');
   useEffect(() => {
-    document.title = tab;
-  }, [tab]);
+    document.title = tabTitle;
+  }, [tabTitle]);
   const failure = usePageFailure();
   return (
     <main id="main" className={styles.page} tabIndex={-1} aria-busy={(busy && !failure) || undefined} data-failed={failure && ''}>

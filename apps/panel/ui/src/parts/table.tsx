@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Button } from './button.js';
 import { classNames } from './class-names.js';
+import { ZoneMark } from './moment.js';
 import { Skeleton } from './page.js';
 import styles from './table.module.css';
 
@@ -20,6 +21,8 @@ export interface Column<Row> {
   wrap?: boolean;
   /** Name by which the rows can be sorted. */
   sort?: string;
+  /** Its cells are moments: the head names their zone. */
+  isTime?: boolean;
 }
 
 interface Sorting {
@@ -64,6 +67,7 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders
               column.head ? (
                 <th key={columnKey(column)} scope="col" {...cellProps(column)} aria-sort={findOrder(column.sort, sorting)}>
                   {column.sort && sorting ? <SortButton column={column.sort} text={column.head} sorting={sorting} /> : column.head}
+                  {column.isTime && <ZoneMark />}
                 </th>
               ) : (
                 <td key={columnKey(column)} />

@@ -1,4 +1,4 @@
-import { duration, inUtc, relativeTime, utcDay, utcHour, utcMonth, utcShortDay } from './time.js';
+import { duration, formatTime, inBothZones, inUtc, relativeTime, utcDay, utcHour, utcMonth, utcShortDay, zoneName } from './time.js';
 
 const AT = '2026-11-23T13:02:31.204Z';
 
@@ -30,4 +30,16 @@ test.each([
   [172_800_000, '2 days ago'],
 ])('a moment %s ms before now is %s', (ms, text) => {
   expect(relativeTime(AT, Date.parse(AT) + ms)).toBe(text);
+});
+
+test('a moment is written in the chosen zone, and hovering shows local time and UTC', () => {
+  expect([formatTime(AT, 'both', 'utc'), formatTime(AT, 'time', 'utc'), formatTime(AT, 'day', 'utc'), zoneName('utc', AT)]).toEqual([
+    '23 Nov, 13:02:31',
+    '13:02:31',
+    '23 Nov 2026',
+    'UTC',
+  ]);
+  expect(inBothZones(AT)).toBe(
+    `${formatTime(AT, 'day', 'local')}, ${formatTime(AT, 'time', 'local')} ${zoneName('local', AT)}, ${inUtc(AT)}`,
+  );
 });

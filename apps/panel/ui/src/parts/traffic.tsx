@@ -16,7 +16,7 @@ export function Gaps({ gaps }: { gaps: TrafficGap[] | undefined }) {
       <Icon name="warning" />
       <span>
         The panel did not record {plural(gaps.length, 'time')}, {duration(ms)} in all: its requests are missing here. The last one was from{' '}
-        <Moment at={last.from} /> to <Moment at={last.to} />.
+        <Moment at={last.from} /> to <Moment at={last.to} named />.
       </span>
     </p>
   );

@@ -91,8 +91,8 @@ function Reset({ budget: { resetsAt, timeZone } }: { budget: Budget }) {
       main={relativeTime(resetsAt, Date.now())}
       more={
         <>
-          <Moment at={resetsAt} />
-          {timeZone !== 'UTC' && `, ${timeZone}`}
+          <Moment at={resetsAt} named />
+          {timeZone !== 'UTC' && `, a window of ${timeZone}`}
         </>
       }
     />

@@ -63,7 +63,7 @@ function OldKey({ rotated: { replaced } }: { rotated: RotatedKey }) {
       The old key <code>…{lastFour}</code>{' '}
       {Date.parse(expiresAt) > Date.now() ? (
         <>
-          works until <Moment at={expiresAt} />.
+          works until <Moment at={expiresAt} named />.
         </>
       ) : (
         'has ended.'

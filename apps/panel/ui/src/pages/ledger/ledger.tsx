@@ -44,7 +44,7 @@ export function Ledger() {
       ) : (
         <Figures>
           <Figure label="Last check" note={last && `took ${duration(last.milliseconds)}`}>
-            {last && <Moment at={last.checkedAt} />}
+            {last && <Moment at={last.checkedAt} named />}
           </Figure>
           <Figure label="Violations" note={last && (last.violations.length === 0 ? 'the ledger is correct' : 'see below')}>
             {last && count(countViolations(last))}
@@ -96,7 +96,7 @@ export function Ledger() {
             rowKey={({ checkedAt }) => checkedAt}
             empty={<p />}
             columns={[
-              { head: 'Time', grow: true, cell: ({ checkedAt }) => <Moment at={checkedAt} /> },
+              { head: 'Time', isTime: true, grow: true, cell: ({ checkedAt }) => <Moment at={checkedAt} /> },
               { head: 'Took', align: 'end', cell: ({ milliseconds }) => duration(milliseconds) },
               { head: 'Settlements', align: 'end', wide: true, cell: ({ checked }) => count(checked.settlements) },
               {

@@ -111,7 +111,7 @@ export function CatalogEditor({ draft, onDraft }: { draft: Draft | undefined; on
 function Origin({ stored: { revision, at, actor, actorName, scheduledPriceId } }: { stored: CatalogGetReply }) {
   return (
     <>
-      revision {revision}, {scheduledPriceId ? 'a scheduled price' : `by ${actorName ?? actor}`}, <Moment at={at} />
+      revision {revision}, {scheduledPriceId ? 'a scheduled price' : `by ${actorName ?? actor}`}, <Moment at={at} named />
     </>
   );
 }

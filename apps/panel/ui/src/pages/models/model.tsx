@@ -85,7 +85,7 @@ function Prices({ model: { price }, scheduled }: { model: CatalogModel; schedule
     ({ effectiveAt }, at): Column<PriceRow> => ({
       head: (
         <>
-          From <Moment at={effectiveAt} />
+          From <Moment at={effectiveAt} named />
         </>
       ),
       key: effectiveAt,

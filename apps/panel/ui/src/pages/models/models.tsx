@@ -123,7 +123,7 @@ export function Revisions() {
           empty={<Empty icon="models" title="No catalog is applied yet" />}
           columns={[
             { head: 'Revision', align: 'end', cell: ({ revision }) => revision },
-            { head: 'Time', cell: ({ at }) => <Moment at={at} /> },
+            { head: 'Time', isTime: true, cell: ({ at }) => <Moment at={at} /> },
             {
               head: 'Who',
               wide: true,

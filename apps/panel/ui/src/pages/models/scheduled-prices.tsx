@@ -21,7 +21,7 @@ import { AmountField, SelectField, TextField } from '../../parts/field.js';
 import { Moment } from '../../parts/moment.js';
 import { Card, Empty } from '../../parts/page.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
-import { duration, inUtc } from '../../parts/time.js';
+import { duration, inUtc, zoneName } from '../../parts/time.js';
 import { otherPrices } from './differences.js';
 
 const REFETCH_MS = 5_000;
@@ -72,6 +72,7 @@ export function ScheduledPriceList() {
             { head: 'Model', grow: true, cell: ({ model, price }) => <TwoLines main={model} more={otherPrices(price).join(' · ')} /> },
             {
               head: 'Takes effect',
+              isTime: true,
               cell: ({ effectiveAt }) => <TwoLines main={<Moment at={effectiveAt} />} more={<Countdown to={effectiveAt} />} />,
             },
             { head: 'Input', align: 'end', cell: price('inputPicoUsd') },
@@ -129,6 +130,7 @@ function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onClose: (
   const [model, setModel] = useState(models[0]?.id ?? '');
   const [price, setPrice] = useState(() => readPrices(models[0]));
   const [at, setAt] = useState('');
+  const now = useNow(1_000);
   const rules = readRules(models.find(({ id }) => id === model));
   const effectiveAt = at ? new Date(at).toISOString() : undefined;
   const scheduling = useChange<ScheduledPrice>(() => ({
@@ -141,8 +143,10 @@ function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onClose: (
       effectiveAt: effectiveAt ?? '',
     } satisfies PriceScheduleBody,
   }));
+  const isPast = effectiveAt !== undefined && Date.parse(effectiveAt) <= now;
   const isValid =
     effectiveAt !== undefined &&
+    !isPast &&
     FIELD_NAMES.every((field) => isAbsent(field, price[field]) || readPrice(field, price[field]).amount !== undefined);
   return (
     <DialogForm title="Schedule a price" submit="Schedule" change={scheduling} onDone={onClose} onClose={onClose} disabled={!isValid}>
@@ -167,11 +171,12 @@ function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onClose: (
       ))}
       {Object.keys(rules).length > 0 && <p>The steps, tiers and image classes of the price stay. To change them, edit the catalog.</p>}
       <TextField
-        label="Takes effect (your time zone)"
+        label={`Takes effect (local time, ${zoneName('local', effectiveAt ?? Date.now())})`}
         type="datetime-local"
         step={1}
         value={at}
         onText={setAt}
+        fault={isPast ? 'It is past. Choose a later time; a price that holds at once is a change of the file.' : null}
         hint={effectiveAt ? inUtc(effectiveAt) : 'Requests that are held after it have the price.'}
         required
       />

@@ -43,6 +43,7 @@ export function Overview() {
   };
   const frame = {
     title: account === 'all' ? 'All accounts' : accountName(account),
+    tab: 'Overview',
     actions: <RangePicker fallback="24h" names={['24h', '7d', '30d', 'month']} />,
   };
   // Warnings and first steps come before the figures: placeholders of figures would be pushed down by them.

@@ -3,13 +3,14 @@ import { NAME_LENGTH_MAX, PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#cont
 import type { Me, MeUpdateRequest, Session, SessionListReply } from '../../../../src/shapes/identity.js';
 import { useApi, useChange } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
+import { chooseZone, useZone, ZONES, type Zone } from '../../data/time-zone.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Form } from '../../parts/dialog.js';
-import { TextField } from '../../parts/field.js';
+import { SelectField, TextField } from '../../parts/field.js';
 import { Card, Columns, Failure, Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
-import { relativeTime } from '../../parts/time.js';
+import { relativeTime, zoneName } from '../../parts/time.js';
 
 /** The signed-in person: name, password, sessions. */
 export function Profile() {
@@ -24,6 +25,7 @@ export function Profile() {
       <Columns>
         <NameForm me={me} />
         {me.hasPassword && <NewPasswordForm />}
+        <ZoneCard />
       </Columns>
       <Card
         flush
@@ -60,6 +62,26 @@ export function Profile() {
         />
       </Card>
     </Page>
+  );
+}
+
+/** The zone of the moments on all pages. */
+function ZoneCard() {
+  const zone = useZone();
+  const local = `${ZONES.local}: ${Intl.DateTimeFormat().resolvedOptions().timeZone}, now ${zoneName('local', Date.now())}`;
+  return (
+    <Card title="Time zone" note="of this browser">
+      <SelectField
+        label="Moments are shown in"
+        options={[
+          ['local', local],
+          ['utc', ZONES.utc],
+        ]}
+        value={zone}
+        onChoose={(chosen) => chooseZone(chosen as Zone)}
+      />
+      <p>Hovering over a moment shows both. Days of usage, charts and statements are those of UTC.</p>
+    </Card>
   );
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { UsageRow } from '../../../../src/shapes/billing.js';
 import type { Colour } from '../../data/outcomes.js';
-import { assignColours, type Bar, chooseTicks, ratio, stackParts, stackSeries } from './series.js';
+import { assignColours, type Bar, chooseTicks, nextBar, ratio, stackParts, stackSeries } from './series.js';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-23T10:00:00Z');
@@ -130,4 +130,17 @@ test('ticks are round, few, and reach the largest value', () => {
 
 test('a ratio to nothing is nothing', () => {
   expect([ratio(1n, 0n), ratio(1n, 4n), ratio(3n, 3n)]).toEqual([0, 0.25, 1]);
+});
+
+test.each([
+  ['ArrowRight', 0, 1],
+  ['ArrowRight', 3, 3],
+  ['ArrowLeft', 0, 0],
+  ['ArrowLeft', 2, 1],
+  ['Home', 2, 0],
+  ['End', 0, 3],
+  ['Tab', 1, undefined],
+  ['ArrowRight', -1, undefined],
+])('%s on bar %i of four moves to %p', (key, at, next) => {
+  expect(nextBar(key, at, 4)).toBe(next);
 });

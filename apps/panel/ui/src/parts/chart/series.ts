@@ -96,6 +96,13 @@ export function chooseTicks(max: bigint, count = 4): bigint[] {
   return ticks;
 }
 
+/** The bar that a key moves the focus to, from the bar `at`. Undefined: the key moves nothing. The ends are no circle. */
+export function nextBar(key: string, at: number, bars: number): number | undefined {
+  if (at < 0) return undefined;
+  const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: bars - 1 }[key];
+  return next === undefined ? undefined : Math.max(0, Math.min(next, bars - 1));
+}
+
 export function ratio(value: bigint, max: bigint): number {
   return max > 0n ? Number((value * 1_000_000n) / max) / 1_000_000 : 0;
 }

@@ -1,11 +1,11 @@
 import { Group } from '@visx/group';
 import { scaleBand, scaleLinear } from '@visx/scale';
 import { Bar } from '@visx/shape';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { Skeleton } from '../page.js';
 import { Table } from '../table.js';
-import { type Bar as ChartBar, chooseTicks, ratio, type Stack, stackParts } from './series.js';
+import { type Bar as ChartBar, chooseTicks, nextBar, ratio, type Stack, stackParts } from './series.js';
 import styles from './stack-chart.module.css';
 
 const HEIGHT = 232;
@@ -16,10 +16,15 @@ const TICK_DIGIT = 7;
 /** Pixels that a label below the bars needs. */
 const LABEL_WIDTH = 64;
 
-/** Stacked bars, each a link, with a legend that shows the values of the bar under the pointer or in focus, and a table of all numbers. */
+/**
+ * Stacked bars, each a link, with a legend that shows the values of the bar under the pointer or in focus, and a table of all numbers. The
+ * bars are one stop of the Tab key; arrow keys move along them.
+ */
 export function StackChart(props: StackChartProps) {
-  const { stack, title } = props;
+  const { stack, title, linkTo } = props;
   const [active, setActive] = useState<number>();
+  const [stop, setStop] = useState<number>();
+  const bars = stack?.bars.length ?? 0;
   const [frame, width] = useWidth();
   const bar = active === undefined ? undefined : stack?.bars[active];
   return (
@@ -27,8 +32,24 @@ export function StackChart(props: StackChartProps) {
       <Legend {...props} bar={bar} />
       <div ref={frame} className={styles.frame}>
         {width > 0 && (
-          <svg width={width} height={HEIGHT} aria-label={title} onPointerLeave={() => setActive(undefined)}>
-            <Drawing {...props} stack={stack ?? EMPTY} width={width} active={active} onActive={setActive} />
+          <svg
+            width={width}
+            height={HEIGHT}
+            role={linkTo && 'group'}
+            aria-label={title}
+            onPointerLeave={() => setActive(undefined)}
+            onKeyDown={moveFocus}
+          >
+            <Drawing
+              {...props}
+              stack={stack ?? EMPTY}
+              width={width}
+              active={active}
+              // The newest bar at first.
+              stop={Math.min(stop ?? bars, bars - 1)}
+              onActive={setActive}
+              onStop={setStop}
+            />
           </svg>
         )}
       </div>
@@ -43,11 +64,23 @@ interface DrawingProps extends StackChartProps {
   stack: Stack;
   width: number;
   active: number | undefined;
+  /** The bar that the Tab key stops at. */
+  stop: number;
   onActive: (at: number | undefined) => void;
+  onStop: (at: number) => void;
+}
+
+/** Moves the focus along the bars. */
+function moveFocus(event: KeyboardEvent<SVGSVGElement>): void {
+  const links = [...event.currentTarget.querySelectorAll<SVGAElement>('a[data-bar]')];
+  const next = nextBar(event.key, links.indexOf(document.activeElement as SVGAElement), links.length);
+  if (next === undefined) return;
+  event.preventDefault();
+  links[next]?.focus();
 }
 
 function Drawing(props: DrawingProps) {
-  const { stack, width, active, onActive, formatTicks, formatShortMoment } = props;
+  const { stack, width, active, stop, onActive, onStop, formatTicks, formatShortMoment } = props;
   const ticks = chooseTicks(stack.max);
   const tickTexts = formatTicks(ticks);
   const top = ticks.at(-1) ?? 0n;
@@ -74,10 +107,20 @@ function Drawing(props: DrawingProps) {
           className={styles.bar}
           data-active={active === at || undefined}
           onPointerEnter={() => onActive(at)}
-          onFocus={() => onActive(at)}
+          onFocus={() => {
+            onActive(at);
+            onStop(at);
+          }}
           onBlur={() => onActive(undefined)}
         >
-          <WholeBar {...props} bar={bar} left={(x(at) ?? 0) - x.step() * 0.125} width={x.step()} height={inner.height} />
+          <WholeBar
+            {...props}
+            bar={bar}
+            isStop={at === stop}
+            left={(x(at) ?? 0) - x.step() * 0.125}
+            width={x.step()}
+            height={inner.height}
+          />
           {stackParts(bar, top).map(({ series, from, to }) => (
             <Part key={series} {...props} bar={bar} series={series}>
               <Bar x={x(at)} width={x.bandwidth()} y={y(to)} height={Math.max(1, y(from) - y(to) - 1)} rx={1.5} />
@@ -96,17 +139,19 @@ function Drawing(props: DrawingProps) {
 
 interface WholeBarProps extends StackChartProps {
   bar: ChartBar;
+  /** True for the bar that the Tab key stops at. */
+  isStop: boolean;
   left: number;
   width: number;
   height: number;
 }
 
 /** The column of a bar, from the axis to the top: its link. */
-function WholeBar({ bar, left, width, height, formatMoment, format, linkTo }: WholeBarProps) {
+function WholeBar({ bar, isStop, left, width, height, formatMoment, format, linkTo }: WholeBarProps) {
   const area = <rect className={styles.area} x={left} width={width} y={0} height={height} />;
   if (!linkTo) return area;
   return (
-    <Link to={linkTo(bar)} aria-label={`${formatMoment(bar.at)}: ${format(bar.total)}`}>
+    <Link to={linkTo(bar)} data-bar="" tabIndex={isStop ? 0 : -1} aria-label={`${formatMoment(bar.at)}: ${format(bar.total)}`}>
       {area}
     </Link>
   );
