@@ -187,6 +187,30 @@ describe('a budget', () => {
     ]);
   });
 
+  test('says that it refuses, since when and what was needed, for as long as it would refuse that again', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const lanes = ledger.newLanes();
+    const set = (limitPicoUsd: string) => setBudget(ledger.prisma, { ...of(customer, 'project'), period: 'day', limitPicoUsd });
+    await set('100');
+    const running = makeReserve(customer, 30n);
+    await lanes.reserve(running);
+    expect((await readBudget(customer)).refusing).toBeUndefined();
+    // Refused only because of what is held: the budget covers it later.
+    await lanes.reserve(makeReserve(customer, 80n));
+    expect((await readBudget(customer)).refusing).toBeUndefined();
+    await settle(lanes, customer, running.holdId, 30n);
+    await lanes.reserve(makeReserve(customer, 71n));
+    const refusing = { since: expect.stringMatching(/^\d{4}-.*Z$/), requiredPicoUsd: '71' };
+    expect((await readBudget(customer)).refusing).toEqual(refusing);
+    await set('101');
+    expect((await readBudget(customer)).refusing).toBeUndefined();
+    await set('100');
+    await ledger.sql.query("UPDATE billing.money_event SET created_at = created_at - interval '25 hours' WHERE account_id = $1", [
+      customer.accountId,
+    ]);
+    expect((await readBudget(customer)).refusing).toBeUndefined();
+  });
+
   test('in another time zone has another window, counted anew', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
     const lanes = ledger.newLanes();

@@ -30,6 +30,7 @@ import {
 import { type Counted, countHeld, countSpent, countSpentSince, type SpentBefore } from './count-spent.js';
 import { addSpentValues, addValuesSince } from './count-values.js';
 import { BUDGET_PARAM, operatorLimitAfter, requireRemovable, requireSettable } from './operator-budgets.js';
+import { markRefusing } from './read-refusals.js';
 import { describeChange, renderBudget, STORED_COLUMNS, type StoredBudget } from './stored-budget.js';
 
 /** Batches read all budgets of an account. */
@@ -244,7 +245,8 @@ export async function listBudgets(prisma: PrismaClient, { accountId, budgetId }:
     ORDER BY project_id NULLS FIRST, key_id NULLS FIRST, dimension NULLS FIRST, unit DESC, b.limit_amount, id`;
   if (rows.length === 0) await requireAccount(prisma, accountId);
   if (rows.length === 0 && budgetId !== undefined) throw noSuchBudget();
-  return { budgets: rows.map((row) => renderBudget(row, row.now)) };
+  const budgets = rows.map((row) => renderBudget(row, row.now));
+  return { budgets: budgets.length > 0 ? await markRefusing(prisma, accountId, budgets) : budgets };
 }
 
 /**

@@ -125,6 +125,8 @@ test('a threshold and a refusal tell the tokens', async () => {
     { kind: 'budget-threshold', payload: { ...payload, percent: 50 } },
     { kind: 'budget-exhausted', payload: { ...payload, requiredTokens: 41 } },
   ]);
+  const { budgets } = await listBudgets(ledger.prisma, { accountId });
+  expect(budgets[0]?.refusing).toEqual({ since: expect.any(String), requiredTokens: 41 });
 });
 
 test('another start day begins another window, counted anew; that of a budget of users does not change', async () => {

@@ -59,7 +59,7 @@ export type OverviewWarning =
   | { kind: 'plan-ends'; accountId: string; planExpiresAt: string; planBalancePicoUsd: string }
   /** At least 80 % of the limit is spent. */
   | { kind: 'budget-low'; accountId: string; budget: Budget }
-  /** The limit is spent, but for less than 0.5 %, which hardly a request fits in. */
+  /** The limit is spent, but for less than 0.5 %, which hardly a request fits in; or the budget refuses requests (`refusing`). */
   | { kind: 'budget-empty'; accountId: string; budget: Budget }
   /** Soonest first. */
   | { kind: 'keys-end'; accountId: string; keys: EndingKey[] }

@@ -40,6 +40,14 @@ export class BudgetSetRequest {
   @IsOptional() @IsBoolean() createOnly?: boolean;
 }
 
+/** Refusals of a budget. The amount is in its unit. */
+export interface BudgetRefusing {
+  /** Time of the first one. */
+  since: string;
+  requiredPicoUsd?: string;
+  requiredTokens?: number;
+}
+
 /** A hard limit on the cost or the tokens of requests whose hold is opened in the window. Its amounts are in pico-USD or in tokens. */
 export interface Budget extends BudgetAmounts {
   budgetId: string;
@@ -63,6 +71,11 @@ export interface Budget extends BudgetAmounts {
   /** The operator's limit, in the unit of the budget, where the customer has lowered it. Absent: the limit of the budget. */
   operatorLimitPicoUsd?: string;
   operatorLimitTokens?: number;
+  /**
+   * Only in a list: the budget refused requests in its window and would refuse them again, because `limit − spent` is less than the smallest
+   * one required. From events, of which an account has one a minute. Absent: it is not known to refuse any. Never for a budget of each value.
+   */
+  refusing?: BudgetRefusing;
   /** The current window. Null for `total`. */
   windowStart: string | null;
   /** End of the window: from then on nothing is spent or held. Null for `total`. */

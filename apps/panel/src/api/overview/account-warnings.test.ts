@@ -58,13 +58,14 @@ test.each([
   expect(accountWarnings(state, NOW)).toEqual(warnings);
 });
 
-test.each([
-  ['799', []],
-  ['800', ['budget-low']],
-  ['994', ['budget-low']],
-  ['995', ['budget-empty']],
-  ['1200', ['budget-empty']],
-])('%s of a budget of 1000 spent', (spentPicoUsd, kinds) => {
+test.each<[spent: string, refusing: Pick<Budget, 'refusing'>, kinds: ('budget-low' | 'budget-empty')[]]>([
+  ['799', {}, []],
+  ['799', { refusing: { since: '2027-01-01T00:00:00.000Z', requiredPicoUsd: '250' } }, ['budget-empty']],
+  ['800', {}, ['budget-low']],
+  ['994', {}, ['budget-low']],
+  ['995', {}, ['budget-empty']],
+  ['1200', {}, ['budget-empty']],
+])('%s of a budget of 1000 spent, %j', (spentPicoUsd, refusing, kinds) => {
   const budget: Budget = {
     ...{
       budgetId: 'b',
@@ -80,6 +81,7 @@ test.each([
       createdAt: '',
     },
     ...{ limitPicoUsd: '1000', spentPicoUsd, heldPicoUsd: '900', thresholds: [50, 80, 100], windowStart: null, resetsAt: null },
+    ...refusing,
   };
   const warnings = kinds.map((kind) => ({ kind, accountId: 'a', budget }));
   expect(accountWarnings({ account: ACCOUNT, balance: BALANCE, budgets: [budget], endingKeys: [] }, NOW)).toEqual(warnings);

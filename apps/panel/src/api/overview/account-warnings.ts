@@ -42,7 +42,7 @@ function budgetWarning(budget: Budget): OverviewWarning[] {
   const { accountId } = budget;
   const { limit, ...amounts } = parseAmounts(budget);
   const spent = 1_000n * amounts.spent;
-  if (spent >= BUDGET_EMPTY * limit) return [{ kind: 'budget-empty', accountId, budget }];
+  if (budget.refusing || spent >= BUDGET_EMPTY * limit) return [{ kind: 'budget-empty', accountId, budget }];
   return spent >= BUDGET_LOW * limit ? [{ kind: 'budget-low', accountId, budget }] : [];
 }
 

@@ -6,6 +6,7 @@ import { useSession } from '../data/session.js';
 import { count } from '../format/numbers.js';
 import styles from './budget-use.module.css';
 import { ratio } from './chart/series.js';
+import { Moment } from './moment.js';
 import { Money } from './money.js';
 
 /** Shares of a limit from which on its bar is a warning, and is full. */
@@ -16,7 +17,7 @@ const FULL_FROM = 0.995;
 export function BudgetUse({ budget, name, href }: { budget: Budget; name?: string; href?: string }) {
   const { limit, spent: spentAmount, held } = parseAmounts(budget);
   const share = shareSpent(budget);
-  const tone = share >= FULL_FROM ? 'bad' : share >= WARNS_FROM ? 'warn' : undefined;
+  const tone = share >= FULL_FROM || budget.refusing ? 'bad' : share >= WARNS_FROM ? 'warn' : undefined;
   const [spent, used] = [ratio(spentAmount, limit), ratio(spentAmount + held, limit)];
   const text = (
     <>
@@ -35,7 +36,19 @@ export function BudgetUse({ budget, name, href }: { budget: Budget; name?: strin
         <rect className={styles.held} width={renderWidth(used)} height="4" rx="2" />
         <rect className={styles.spent} width={renderWidth(spent)} height="4" rx="2" />
       </svg>
+      {budget.refusing && <Refusing budget={budget} />}
     </div>
+  );
+}
+
+/** A budget may refuse although much of it seems to be left: what is left does not cover one request. */
+function Refusing({ budget }: { budget: Budget }) {
+  const { since, requiredPicoUsd, requiredTokens } = budget.refusing ?? {};
+  if (since === undefined) return null;
+  return (
+    <p className={styles.refusing}>
+      Refusing since <Moment at={since} named />: a request needed {renderAmount(budget, BigInt(requiredPicoUsd ?? requiredTokens ?? 0))}
+    </p>
   );
 }
 

@@ -109,6 +109,9 @@ function ModelDown({ model, upstreams, detail, failedAgoMs, advice }: Extract<Ov
   return `${model} has no working route. Its requests fail.${failure} ${advice ?? ''}`;
 }
 
+/** Share of a limit from which on a budget counts as spent. */
+const BUDGET_FULL = 0.995;
+
 function BudgetWarning({ kind, budget }: { kind: 'budget-low' | 'budget-empty'; budget: Budget }) {
   const { targetName } = useBudgetTargets();
   const { limit, spent: spentAmount } = parseAmounts(budget);
@@ -121,6 +124,15 @@ function BudgetWarning({ kind, budget }: { kind: 'budget-low' | 'budget-empty'; 
     return (
       <>
         {targetName(budget)} has spent {percent(shareSpent(budget))} of its budget: {spent}.
+      </>
+    );
+  }
+  const { requiredPicoUsd, requiredTokens } = budget.refusing ?? {};
+  const required = requiredPicoUsd ?? requiredTokens;
+  if (required !== undefined && shareSpent(budget) < BUDGET_FULL) {
+    return (
+      <>
+        The budget of {targetName(budget)} refuses requests: {spent} is spent, and one needed {renderAmount(budget, BigInt(required))}.
       </>
     );
   }
