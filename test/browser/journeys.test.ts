@@ -37,12 +37,9 @@ describeWithBrowser('journeys', () => {
     await page.getByRole('dialog').getByLabel('Name').focus();
     await type('first');
     await press('Enter');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
-
-    await page.getByRole('link', { name: 'Keys', exact: true }).focus();
-    await press('Enter');
-    await untilSettled(page);
-    await page.getByRole('button', { name: 'New key' }).first().focus();
+    // The page of the new project.
+    await page.getByRole('heading', { name: 'first', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Create a key' }).focus();
     await press('Enter');
     await page.getByRole('dialog').getByLabel('Name').focus();
     await type('laptop');

@@ -44,7 +44,7 @@ describeWithBrowser('search', () => {
 
   test('arrow keys choose, Escape gives the focus back, and the open list is accessible in both schemes', async () => {
     const { page, field } = await openSearch();
-    const chosen = () => page.getByRole('option', { selected: true }).innerText();
+    const chosen = () => page.getByRole('dialog').getByRole('option', { selected: true }).innerText();
     const first = await chosen();
     await page.keyboard.press('ArrowDown');
     const second = await chosen();

@@ -35,7 +35,7 @@ describeWithBrowser('pages of one thing', () => {
     await reply.text();
     await page.reload();
     await untilSettled(page);
-    await page.getByRole('region', { name: 'Last requests' }).getByText('sim-fast').first().waitFor();
+    await page.getByRole('region', { name: 'Last requests' }).getByRole('cell', { name: 'sim-fast' }).waitFor();
     await page.getByRole('region', { name: 'Keys in use' }).getByText('laptop').waitFor();
     await page.getByRole('region', { name: 'People who may use the project' }).getByText('owner').first().waitFor();
     expect(problems).toEqual([]);
@@ -60,7 +60,7 @@ describeWithBrowser('pages of one thing', () => {
     await page.goto('/panel/a/all/accounts');
     await untilSettled(page);
     await page.getByRole('searchbox', { name: 'Search accounts' }).fill(name);
-    await page.getByRole('button', { name: `Freeze ${name}` }).click();
+    await page.getByRole('button', { name: `Freeze ${name}`, exact: true }).click();
     await page.getByRole('dialog').getByLabel('Reason').fill('unpaid');
     await page.getByRole('button', { name: 'Freeze account' }).click();
     await page.getByRole('button', { name: `Unfreeze ${name}` }).waitFor();
@@ -71,7 +71,7 @@ describeWithBrowser('pages of one thing', () => {
     expect(await status()).toEqual(['frozen', 'unpaid']);
     await page.getByRole('button', { name: `Unfreeze ${name}` }).click();
     await page.getByRole('button', { name: 'Unfreeze account' }).click();
-    await page.getByRole('button', { name: `Freeze ${name}` }).waitFor();
+    await page.getByRole('button', { name: `Freeze ${name}`, exact: true }).waitFor();
     expect([await status(), problems]).toEqual([['active', null], []]);
     await page.context().close();
   });

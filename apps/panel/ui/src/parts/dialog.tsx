@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
 import { useChange } from '../data/api.js';
 import { Button, IconButton } from './button.js';
 import styles from './dialog.module.css';
@@ -19,7 +19,8 @@ interface DialogProps {
 export function Dialog({ title, children, onClose, onEscape = onClose, onCopy }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  // Before the dialog leaves the document: a browser returns the focus only from one that is in it.
+  useLayoutEffect(() => {
     const element = dialog.current;
     if (!element?.open) element?.showModal();
     // The browser would choose the button that closes.

@@ -67,7 +67,12 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders
               column.head ? (
                 <th key={columnKey(column)} scope="col" {...cellProps(column)} aria-sort={findOrder(column.sort, sorting)}>
                   {column.sort && sorting ? <SortButton column={column.sort} text={column.head} sorting={sorting} /> : column.head}
-                  {column.isTime && <ZoneMark />}
+                  {column.isTime && (
+                    <>
+                      {' '}
+                      <ZoneMark />
+                    </>
+                  )}
                 </th>
               ) : (
                 <td key={columnKey(column)} />

@@ -1,6 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link } from 'wouter';
 import type {
   CatalogApplyBody,
   CatalogApplyReply,
@@ -11,7 +10,7 @@ import type {
 } from '../../../../src/shapes/catalog.js';
 import { ApiError, callApi, useApi, withQuery } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
-import { Button } from '../../parts/button.js';
+import { Button, ButtonLink } from '../../parts/button.js';
 import { Dialog, DialogActions, DialogForm } from '../../parts/dialog.js';
 import { SelectField, TextField } from '../../parts/field.js';
 import { insertUpstream, type NewUpstream } from './insert-upstream.js';
@@ -116,11 +115,11 @@ function TestAdded({ id, model, revision, onClose }: TestAddedProps) {
   return (
     <Dialog title={`Test ${id}`} onClose={onClose}>
       <p>
-        Revision {revision} of the catalog has <Link to={linkTo(`upstreams/${encodeURIComponent(id)}`)}>{id}</Link>. For clients to use it,
-        add a model with a route to it in <Link to={withQuery(linkTo('models'), { tab: 'file' })}>the file</Link>.
+        Revision {revision} of the catalog has {id}. For clients to use it, add a model with a route to it in the catalog file.
       </p>
       {isKnown ? <RunningTest upstream={id} model={model} /> : <p role="status">Waiting for the inference-proxy to read it…</p>}
       <DialogActions>
+        <ButtonLink to={withQuery(linkTo('models'), { tab: 'file' })}>Open the file</ButtonLink>
         <Button look="primary" onClick={onClose}>
           Close
         </Button>

@@ -140,7 +140,16 @@ function History({ upstream }: { upstream: string }) {
     [data, span],
   );
   return (
-    <Card title="History" note="requests by ending" actions={<RangePicker fallback="24h" names={['24h', '7d', '30d']} />}>
+    <Card
+      title="History"
+      note="requests that it ended, by ending"
+      actions={
+        <>
+          <RangePicker fallback="24h" names={['24h', '7d', '30d']} />
+          <Link to={linkTo('usage') + writeFilters({ ...filters, upstream })}>Usage in detail</Link>
+        </>
+      }
+    >
       <StackChart
         title="Requests by ending"
         stack={stack}
@@ -159,9 +168,6 @@ function History({ upstream }: { upstream: string }) {
           })
         }
       />
-      <p>
-        A request counts for the upstream that ended it. <Link to={linkTo('usage') + writeFilters({ upstream })}>Usage in detail</Link>
-      </p>
     </Card>
   );
 }
