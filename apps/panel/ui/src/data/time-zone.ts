@@ -7,7 +7,7 @@ export type Zone = keyof typeof ZONES;
 const STORAGE_KEY = 'tollgate-zone';
 const listeners = new Set<() => void>();
 
-export function chosenZone(): Zone {
+function chosenZone(): Zone {
   return localStorage.getItem(STORAGE_KEY) === 'utc' ? 'utc' : 'local';
 }
 

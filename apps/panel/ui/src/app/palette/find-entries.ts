@@ -2,7 +2,7 @@ import { parseRequestName } from '#contracts/rules/request-id.js';
 import type { IconName } from '../../parts/icon.js';
 
 /** Kinds of what can be found, in the order of the list. */
-export const KINDS = ['Request', 'Pages', 'Projects', 'Keys', 'Accounts', 'Models', 'Members'] as const;
+const KINDS = ['Request', 'Pages', 'Projects', 'Keys', 'Accounts', 'Models', 'Members'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** Something that the search finds. */

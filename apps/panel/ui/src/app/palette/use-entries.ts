@@ -66,9 +66,9 @@ function projectEntries(projects: readonly Project[] = [], { account, accountNam
 }
 
 function keyEntries(keys: readonly KeyRow[] = [], projects: readonly Project[] = [], { linkTo }: PanelSession): Entry[] {
-  const projectOf = new Map(projects.map((project) => [project.projectId, project]));
+  const byId = new Map(projects.map((project) => [project.projectId, project]));
   return keys.map(({ keyId, name, lastFour, projectId, note, status, createdBy }) => {
-    const project = projectOf.get(projectId);
+    const project = byId.get(projectId);
     return {
       ...{ kind: 'Keys', id: keyId, name: name ?? `…${lastFour}`, icon: 'keys', words: [keyId, note, createdBy] },
       hint: [project?.name, `…${lastFour}`, status !== 'active' && status].filter(Boolean).join(' · '),

@@ -11,7 +11,7 @@ export function nextPrices(scheduled: readonly Scheduled[] = []): Map<string, Sc
   return next;
 }
 
-/** What a model is and does besides writing text, in words: its owner, images, reasoning, embeddings. */
+/** Abilities of a model besides writing text, in words, after its owner: images, reasoning, embeddings. */
 export function abilities({ ownedBy, input, reasoning, embeddingDimensions }: CatalogModel): string[] {
   return [
     ownedBy,

@@ -135,10 +135,10 @@ function Spend({ data: { project, series, byModel, byKey, keys } }: { data: Proj
   const { linkTo } = useSession();
   const { projectId } = project;
   const now = new Date();
-  const usageOf = (filters: object) => linkTo('usage') + writeFilters({ project: projectId, range: 'month', ...filters });
+  const usageLink = (filters: object) => linkTo('usage') + writeFilters({ project: projectId, range: 'month', ...filters });
   return (
     <>
-      <Card title="Spend this month" note="by day, UTC" actions={<Link to={usageOf({ group: 'model' })}>Usage in detail</Link>}>
+      <Card title="Spend this month" note="by day, UTC" actions={<Link to={usageLink({ group: 'model' })}>Usage in detail</Link>}>
         <SpendChart
           usage={{ rows: series, from: Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1), to: now.getTime(), step: 'day' }}
           filters={{ project: projectId }}
@@ -150,7 +150,7 @@ function Spend({ data: { project, series, byModel, byKey, keys } }: { data: Proj
             rows={byModel}
             group="model"
             formatName={(id) => id}
-            linkTo={(model) => usageOf({ model })}
+            linkTo={(model) => usageLink({ model })}
             empty="No requests this month."
           />
         </Card>
@@ -159,7 +159,7 @@ function Spend({ data: { project, series, byModel, byKey, keys } }: { data: Proj
             rows={byKey}
             group="key"
             formatName={(id) => keyName(keys, id)}
-            linkTo={(key) => usageOf({ key })}
+            linkTo={(key) => usageLink({ key })}
             empty="No requests this month."
           />
         </Card>
