@@ -145,6 +145,38 @@ test('filters by time, project, key, model, upstream and ending', async () => {
   expect(await pages({ ending: 'client-disconnected' })).toEqual([[d]]);
 });
 
+test('filters by user, tag, cost and duration', async () => {
+  const attributed = async (attribution: Record<string, string>, tokens = 1, minutes = 1): Promise<string> => {
+    const reserve = { ...makeReserve(customer, 10n), model: 'sim-fast', attribution };
+    await lanes.reserve(reserve);
+    clock += minutes * 60_000;
+    const settle = { holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed' as const };
+    await lanes.settle({ ...settle, usage: makeUsage(tokens), upstream: 'local' });
+    return reserve.holdId;
+  };
+  const [a, b, c] = [
+    await attributed({ user: 'ada' }, 1, 1),
+    await attributed({ user: 'bob', 'tag:team': 'search' }, 5, 2),
+    await attributed({ 'tag:team': 'a=b' }, 9, 3),
+  ];
+  const running = makeReserve(customer, 10n);
+  await lanes.reserve({ ...running, attribution: { user: 'ada', 'tag:team': 'search' } });
+  expect(await pages({ user: 'ada' })).toEqual([[running.holdId, a]]);
+  expect(await pages({ tag: 'team=search' })).toEqual([[running.holdId, b]]);
+  expect(await pages({ tag: 'team=a=b' })).toEqual([[c]]);
+  expect(await pages({ tag: 'team' })).toEqual([[running.holdId, c, b]]);
+  expect(await pages({ costMinPicoUsd: '5' })).toEqual([[c, b]]);
+  expect(await pages({ costMinPicoUsd: '2', costMaxPicoUsd: '8' })).toEqual([[b]]);
+  expect(await pages({ tookMinMs: 120_000 })).toEqual([[c, b]]);
+  expect(await pages({ tookMinMs: 61_000, tookMaxMs: 120_000 })).toEqual([[b]]);
+});
+
+test('a cost is that of the late settlement', async () => {
+  const late = await request({ reason: 'lease-expired' as 'completed' });
+  await lanes.settle({ holdId: late, accountId: customer.accountId, reason: 'completed', usage: makeUsage(7), upstream: 'b' });
+  expect([await pages({ costMinPicoUsd: '7' }), await pages({ costMaxPicoUsd: '6' })]).toEqual([[[late]], [[]]]);
+});
+
 test('lists the requests of all accounts', async () => {
   const other = await ledger.customer({ topup: 100n });
   const [first, second] = [await request(), await request({}, 'sim-fast', other)];

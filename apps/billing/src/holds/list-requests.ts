@@ -40,10 +40,7 @@ export async function listRequests(
   };
 }
 
-type Filters = Pick<RequestListRequest, 'accountId' | 'projectId' | 'keyId' | 'model' | 'upstream' | 'ending'> & {
-  from?: Date | undefined;
-  to?: Date | undefined;
-};
+type Filters = Omit<RequestListRequest, 'from' | 'to' | 'limit' | 'cursor'> & { from?: Date | undefined; to?: Date | undefined };
 
 /** A place between two settlements. `settledAt` has microseconds. */
 interface Position {
@@ -51,12 +48,15 @@ interface Position {
   holdId: string;
 }
 
-/** Running requests have no ending and no upstream. */
+/** Running requests have no ending, upstream, cost and duration. */
 async function listRunning(prisma: PrismaClient, filters: Filters, limit: number): Promise<RequestRow[]> {
-  const { accountId, projectId, keyId, model, upstream, ending, from, to } = filters;
-  if (upstream || ending) return [];
+  const { accountId, projectId, keyId, model, user, tag, from, to, ...ofEnded } = filters;
+  if (Object.values(ofEnded).some((filter) => filter !== undefined)) return [];
+  const named = attributionFilters({ user, tag }).map(({ dimension, value }) => ({
+    attribution: { path: [dimension], ...(value === undefined ? { not: Prisma.AnyNull } : { equals: value }) },
+  }));
   const holds = await prisma.hold.findMany({
-    where: { accountId, projectId, keyId, model, createdAt: { gte: from, lt: to } },
+    where: { accountId, projectId, keyId, model, createdAt: { gte: from, lt: to }, AND: named },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     take: limit,
   });
@@ -106,8 +106,17 @@ async function readBack(
 }
 
 /** False when every settlement of the time and account belongs to the list. */
-function isFiltered({ projectId, keyId, model, upstream, ending }: Filters): boolean {
-  return [projectId, keyId, model, upstream, ending].some((filter) => filter !== undefined);
+function isFiltered({ accountId: _, from: __, to: ___, ...filters }: Filters): boolean {
+  return Object.values(filters).some((filter) => filter !== undefined);
+}
+
+/** Returns the dimensions that a request must name. `value` undefined: with any value. */
+function attributionFilters({ user, tag }: Pick<Filters, 'user' | 'tag'>): { dimension: string; value: string | undefined }[] {
+  const [name, ...value] = tag?.split('=') ?? [];
+  return [
+    ...(user === undefined ? [] : [{ dimension: 'user', value: user }]),
+    ...(name === undefined ? [] : [{ dimension: `tag:${name}`, value: value.length > 0 ? value.join('=') : undefined }]),
+  ];
 }
 
 interface Window {
@@ -119,13 +128,21 @@ interface Window {
 }
 
 function readingWindow(filters: Filters, from: Date, after: Position | undefined, readMax: number, wanted: number): Prisma.Sql {
-  const { accountId, projectId, keyId, model, upstream, ending, to } = filters;
+  const { accountId, projectId, keyId, model, upstream, ending, costMinPicoUsd, costMaxPicoUsd, tookMinMs, tookMaxMs, to } = filters;
   const when = (value: unknown, sql: Prisma.Sql): Prisma.Sql => (value === undefined ? Prisma.empty : sql);
-  // A late settlement may change these two.
-  const mayBeLate = upstream !== undefined || ending !== undefined;
+  // A late settlement may change these.
+  const mayBeLate = [upstream, ending, costMinPicoUsd, costMaxPicoUsd].some((filter) => filter !== undefined);
+  const cost = Prisma.sql`s.cost + coalesce(l.due - l.writeoff, 0)`;
+  const tookMs = Prisma.sql`extract(epoch FROM s.at - coalesce(s.reserved_at, s.at)) * 1000`;
+  const attributed = attributionFilters(filters).map(({ dimension, value }) =>
+    value === undefined
+      ? Prisma.sql`AND s.attribution -> ${dimension}::text IS NOT NULL`
+      : Prisma.sql`AND s.attribution ->> ${dimension}::text = ${value}`,
+  );
   return Prisma.sql`
     WITH window_rows AS MATERIALIZED (
-      SELECT s.hold_id, s.settled_at AS at, s.project_id, s.key_id, s.model, s.upstream, s.reason FROM billing.settlement s
+      SELECT s.hold_id, s.settled_at AS at, s.project_id, s.key_id, s.model, s.upstream, s.reason, s.cost, s.reserved_at, s.attribution
+      FROM billing.settlement s
       WHERE s.project_id IS NOT NULL AND s.settled_at >= ${from}
         ${when(accountId, Prisma.sql`AND s.account_id = ${accountId}::uuid`)}
         ${when(to, Prisma.sql`AND s.settled_at < ${to}`)}
@@ -140,6 +157,11 @@ function readingWindow(filters: Filters, from: Date, after: Position | undefined
         ${when(model, Prisma.sql`AND s.model = ${model}`)}
         ${when(upstream, Prisma.sql`AND CASE WHEN l.hold_id IS NULL THEN s.upstream ELSE l.upstream END = ${upstream}`)}
         ${when(ending, Prisma.sql`AND coalesce(l.reason, s.reason) = ${ending}`)}
+        ${when(costMinPicoUsd, Prisma.sql`AND ${cost} >= ${costMinPicoUsd}::numeric`)}
+        ${when(costMaxPicoUsd, Prisma.sql`AND ${cost} <= ${costMaxPicoUsd}::numeric`)}
+        ${when(tookMinMs, Prisma.sql`AND ${tookMs} >= ${tookMinMs}`)}
+        ${when(tookMaxMs, Prisma.sql`AND ${tookMs} <= ${tookMaxMs}`)}
+        ${Prisma.join([Prisma.empty, ...attributed], ' ')}
       ORDER BY s.at DESC, s.hold_id DESC LIMIT ${wanted}
     ), final AS (
       SELECT to_char(m.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "settledAt", s.hold_id AS "holdId",

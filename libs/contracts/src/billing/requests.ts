@@ -1,8 +1,13 @@
-import { IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import type { Attribution } from './attribution.js';
-import { Id, Instant, type Paged, Text } from './fields.js';
+import { type Attribution, AttributionValue, NormalizedValue } from './attribution.js';
+import { Id, Instant, type Paged, PICO_USD, Text } from './fields.js';
 import { ALL_SETTLE_REASONS, type PinnedPrice, type SettleReason, type Settler, type TokenUsage } from './holds.js';
+
+/** A name of a tag, and its value if one is meant. */
+const TAG_FILTER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}(=[^\p{Cc}\p{Cs}]{1,128})?$/u;
+/** Eleven days: no request takes longer. */
+const TOOK_MS_MAX = 999_999_999;
 
 export class RequestShowRequest {
   /** Its own id, that of its reply, of its hold, or of its trace; of several requests with a client's trace the newest. */
@@ -74,23 +79,38 @@ export const requestShow = new Endpoint<RequestShowRequest, BilledRequest>('bill
   about: 'Hold, price, usage and settlement of one request',
 });
 
-export class RequestListRequest {
+/** Questions about requests, whoever knows them. */
+export class RequestFilters {
   /** Default: all accounts. */
   @IsOptional() @Id() accountId?: string;
   /** Start, included. A request belongs to the time of its settlement, a running one to that of its hold. */
   @IsOptional() @Instant() from?: string;
   /** End, excluded. */
   @IsOptional() @Instant() to?: string;
-  /** Only this project, key, model, upstream or ending. */
+  /** Only this project, key, model or upstream. */
   @IsOptional() @Id() projectId?: string;
   @IsOptional() @Id() keyId?: string;
   @IsOptional() @Text(256) model?: string;
   @IsOptional() @Text(256) upstream?: string;
-  @IsOptional() @IsIn(ALL_SETTLE_REASONS) ending?: SettleReason;
+  /** Only requests of this end user. */
+  @IsOptional() @NormalizedValue() @AttributionValue() user?: string;
+  /** Only requests with this tag: `team=search`, or `team` with any value. */
+  @IsOptional() @Matches(TAG_FILTER, { message: '$property must be a tag such as team or team=search' }) tag?: string;
+  /** Least and most that a request cost. */
+  @IsOptional() @Matches(PICO_USD) costMinPicoUsd?: string;
+  @IsOptional() @Matches(PICO_USD) costMaxPicoUsd?: string;
+  /** Least and most milliseconds from the hold to the settlement. */
+  @IsOptional() @IsInt() @Min(0) @Max(TOOK_MS_MAX) tookMinMs?: number;
+  @IsOptional() @IsInt() @Min(0) @Max(TOOK_MS_MAX) tookMaxMs?: number;
   /** Ended requests on one page. Default 100. */
   @IsOptional() @IsInt() @Min(1) @Max(200) limit?: number;
   /** `nextCursor` of the page before, with the same filters. */
   @IsOptional() @Text(2_000) cursor?: string;
+}
+
+export class RequestListRequest extends RequestFilters {
+  /** Only requests that ended like this. */
+  @IsOptional() @IsIn(ALL_SETTLE_REASONS) ending?: SettleReason;
 }
 
 /** A request in a list. After a late settlement ending, upstream, usage and cost are those of the late one. */
