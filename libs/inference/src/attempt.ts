@@ -10,4 +10,8 @@ export interface Attempt {
   endMs?: number;
   /** Kind of the failure. Absent: the call completed, or was cancelled. */
   failure?: string;
+  /** Status of the upstream's error, of the reply or as an error within a stream names it. */
+  status?: number;
+  /** Reason of the failure in our own words, without keys and without the upstream's text. For operators. */
+  reason?: string;
 }

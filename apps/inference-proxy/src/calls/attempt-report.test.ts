@@ -26,7 +26,7 @@ test('a failover reports both calls, with the kind of the failure, in the order 
   expect(events.map(({ type }) => type)).toEqual(['upstream-start', 'text-delta', 'usage-report', 'attempts-report', 'completion-finish']);
   const attempts = readAttempts(events);
   expect(attempts).toEqual([
-    { upstream: 'test', startMs: MS, firstByteMs: MS, endMs: MS, failure: 'refused' },
+    { upstream: 'test', startMs: MS, firstByteMs: MS, endMs: MS, failure: 'refused', status: 503, reason: expect.stringContaining('503') },
     { upstream: 'second', startMs: MS, firstByteMs: MS, endMs: MS },
   ]);
   const moments = attempts.flatMap(({ startMs, firstByteMs = 0, endMs = 0 }) => [startMs, firstByteMs, endMs]);
@@ -36,7 +36,9 @@ test('a failover reports both calls, with the kind of the failure, in the order 
 test('a call that reaches no server has no first byte', async () => {
   const events = await collect(start({ upstreams: [upstream.definition({ baseUrl: 'http://127.0.0.1:1/v1' })] }).stream);
   expect(events.map(({ type }) => type).slice(-2)).toEqual(['attempts-report', 'completion-failure']);
-  expect(readAttempts(events)).toEqual([{ upstream: 'test', startMs: MS, endMs: MS, failure: 'unreachable' }]);
+  expect(readAttempts(events)).toEqual([
+    { upstream: 'test', startMs: MS, endMs: MS, failure: 'unreachable', reason: expect.stringContaining('ECONNREFUSED') },
+  ]);
 });
 
 test('a plain reply has the report in its one batch', async () => {

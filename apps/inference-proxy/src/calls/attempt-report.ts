@@ -30,7 +30,11 @@ export class AttemptReport {
       startMs: after(call.startedAt),
       ...(call.answeredAt !== undefined && { firstByteMs: after(call.answeredAt) }),
       ...(endedAt !== undefined && { endMs: after(endedAt) }),
-      ...(failure !== undefined && { failure: failure.kind }),
+      ...(failure !== undefined && describeFailure(failure)),
     };
   }
+}
+
+function describeFailure({ kind, refusal, detail }: UpstreamFailure): Pick<Attempt, 'failure' | 'status' | 'reason'> {
+  return { failure: kind, ...(refusal?.status !== undefined && { status: refusal.status }), ...(detail !== kind && { reason: detail }) };
 }

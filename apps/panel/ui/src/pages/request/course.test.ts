@@ -14,7 +14,7 @@ const REQUEST: EndedRequest = {
   lastContentMs: 870,
   endedMs: 874,
   attempts: [
-    { upstream: 'first', startMs: 5, firstByteMs: 9, endMs: 10, failure: 'refused' },
+    { upstream: 'first', startMs: 5, firstByteMs: 9, endMs: 10, failure: 'refused', status: 503, reason: 'overloaded 503' },
     { upstream: 'local', startMs: 10, firstByteMs: 60, endMs: 869 },
   ],
 };
@@ -24,13 +24,20 @@ test('a failover has each call with its failure, then the content and the end', 
     { ms: 0, title: 'Received', about: 'Chat Completions, streamed, for sim-fast.', tone: 'neutral' },
     {
       ms: 5,
+      bar: { fromMs: 5, toMs: 10 },
       title: 'Call 1 of 2, first',
-      about: 'First byte after 4 ms, failed after 5 ms: the upstream answered with an error.',
+      about: 'First byte after 4 ms, failed after 5 ms: the upstream answered with an error, status 503. Reason: overloaded 503.',
       tone: 'bad',
     },
-    { ms: 10, title: 'Call 2 of 2, local', about: 'First byte after 50 ms, ended after 859 ms.', tone: 'accent' },
+    {
+      ms: 10,
+      bar: { fromMs: 10, toMs: 869 },
+      title: 'Call 2 of 2, local',
+      about: 'First byte after 50 ms, ended after 859 ms.',
+      tone: 'accent',
+    },
     { ms: 131, title: 'First content', about: 'The client began to get the reply.', tone: 'good' },
-    { ms: 870, title: 'Reply complete', about: 'The model has ended.', tone: 'good' },
+    { ms: 870, bar: { fromMs: 131, toMs: 870 }, title: 'Reply complete', about: 'The model has ended.', tone: 'good' },
     { ms: 874, title: 'Answered with 200', about: 'The reply was written.', tone: 'good' },
   ]);
 });

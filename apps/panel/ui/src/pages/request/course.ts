@@ -7,6 +7,8 @@ import { duration } from '../../parts/time.js';
 export interface CourseStep {
   /** Milliseconds since the gateway received the request. */
   ms: number;
+  /** Time that the event took, or led to it. Absent: it took none. */
+  bar?: { fromMs: number; toMs: number };
   title: string;
   about: string;
   tone: Tone;
@@ -25,21 +27,33 @@ export function describeCourse(activity: EndedRequest): CourseStep[] {
   if (firstContentMs !== undefined && stream) {
     steps.push({ ms: firstContentMs, title: 'First content', about: 'The client began to get the reply.', tone: 'good' });
   }
-  if (lastContentMs !== undefined) steps.push({ ms: lastContentMs, title: 'Reply complete', about: 'The model has ended.', tone: 'good' });
+  if (lastContentMs !== undefined) {
+    const bar = firstContentMs !== undefined && stream ? { bar: { fromMs: firstContentMs, toMs: lastContentMs } } : {};
+    steps.push({ ms: lastContentMs, ...bar, title: 'Reply complete', about: 'The model has ended.', tone: 'good' });
+  }
   steps.push({ ms: endedMs, ...describeEnd(activity) });
-  return steps.sort((one, other) => one.ms - other.ms);
+  return inOrder(steps);
 }
 
-function describeAttempt({ upstream, startMs, firstByteMs, endMs, failure }: RequestAttempt, number: number, total: number): CourseStep {
+/** Sorts events by time; those of one moment stay in their order. */
+export function inOrder<Step extends { ms: number }>(steps: readonly Step[]): Step[] {
+  return steps.toSorted((one, other) => one.ms - other.ms);
+}
+
+function describeAttempt(attempt: RequestAttempt, number: number, total: number): CourseStep {
+  const { upstream, startMs, firstByteMs, endMs, failure, status, reason } = attempt;
   const parts = [
     firstByteMs === undefined ? 'no byte came' : `first byte after ${duration(firstByteMs - startMs)}`,
     ...(endMs === undefined ? ['read on for its usage'] : []),
-    ...(endMs !== undefined && failure ? [`failed after ${duration(endMs - startMs)}: ${failureText(failure)}`] : []),
+    ...(endMs !== undefined && failure
+      ? [`failed after ${duration(endMs - startMs)}: ${failureText(failure)}${status === undefined ? '' : `, status ${status}`}`]
+      : []),
     ...(endMs !== undefined && !failure ? [`ended after ${duration(endMs - startMs)}`] : []),
   ];
-  const about = `${parts.join(', ')}.`;
+  const about = `${parts.join(', ')}.${reason === undefined ? '' : ` Reason: ${reason}.`}`;
   return {
     ms: startMs,
+    ...(endMs !== undefined && { bar: { fromMs: startMs, toMs: endMs } }),
     title: total === 1 ? `Call of ${upstream}` : `Call ${number} of ${count(total)}, ${upstream}`,
     about: about[0]?.toUpperCase() + about.slice(1),
     tone: failure ? 'bad' : 'accent',

@@ -1,20 +1,18 @@
 import type { ReactNode } from 'react';
 import type { BilledRequest } from '../../../../src/shapes/billing.js';
 import type { EndedRequest } from '../../../../src/shapes/overview.js';
-import { REASONS, type Tone } from '../../data/outcomes.js';
+import { REASONS } from '../../data/outcomes.js';
 import { count } from '../../format/numbers.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { Card, Skeleton } from '../../parts/page.js';
 import { duration } from '../../parts/time.js';
-import { describeCourse } from './course.js';
+import { type CourseStep, describeCourse, inOrder } from './course.js';
+import { placeBill } from './place-bill.js';
 import styles from './timeline.module.css';
 
-interface Step {
-  at: string;
-  title: string;
+interface Step extends Omit<CourseStep, 'about'> {
   about: ReactNode;
-  tone: Tone;
 }
 
 interface TimelineProps {
@@ -24,25 +22,25 @@ interface TimelineProps {
   activity: EndedRequest | null | undefined;
 }
 
-/** The events of a request in order, with the time since its start. */
+/** The events of a request in order, with the time since its start, and bars for what took time. */
 export function Timeline({ request, activity }: TimelineProps) {
-  const steps = listSteps(request, activity);
-  const startedAt = steps[0]?.at ?? '';
+  const steps = inOrder([...(activity ? describeCourse(activity) : []), ...(request ? billSteps(request, activity ?? undefined) : [])]);
+  const startMs = Date.parse(activity?.receivedAt ?? request?.reservedAt ?? '');
+  const totalMs = Math.max(1, ...steps.map(({ ms }) => ms));
   return (
     <Card title="Timeline">
       <ol className={styles.timeline}>
         {steps.length > 0
-          ? steps.map(({ at, title, about, tone }) => (
+          ? steps.map(({ ms, bar, title, about, tone }) => (
               <li key={title} data-tone={tone}>
                 <div className={styles.when}>
-                  <Moment at={at} format="time" />
-                  <span className={styles.after}>
-                    {at === startedAt ? '' : `+${duration(Math.max(0, Date.parse(at) - Date.parse(startedAt)))}`}
-                  </span>
+                  <Moment at={new Date(startMs + ms).toISOString()} format="time" />
+                  <span className={styles.after}>{ms === 0 ? '' : `+${duration(ms)}`}</span>
                 </div>
                 <div>
                   <h3>{title}</h3>
                   <p>{about}</p>
+                  <TimeBar fromMs={bar?.fromMs ?? ms} toMs={bar?.toMs ?? ms} totalMs={totalMs} />
                 </div>
               </li>
             ))
@@ -60,25 +58,27 @@ export function Timeline({ request, activity }: TimelineProps) {
   );
 }
 
-function listSteps(request: BilledRequest | undefined, activity: EndedRequest | null | undefined): Step[] {
-  const course = activity ? gatewaySteps(activity) : [];
-  if (!request) return course;
-  const [received, ...rest] = course;
-  const end = rest.splice(-1);
-  const bill = billSteps(request);
-  // The clocks of the gateway and of the database may differ, so the order is not that of the moments. A reply ends after its settlement.
-  const ending = request.settlement?.reaped ? [...end, ...bill] : [...bill, ...end];
-  return [...(received ? [received] : []), holdStep(request), ...rest, ...ending];
+/** A time on the axis of the whole request; a moment is a thin mark. The texts beside it have the same numbers. */
+function TimeBar({ fromMs, toMs, totalMs }: { fromMs: number; toMs: number; totalMs: number }) {
+  const from = Math.min(99.5, (fromMs / totalMs) * 100);
+  const width = Math.max(0.5, Math.min(100, (toMs / totalMs) * 100) - from);
+  return (
+    <svg className={styles.bar} aria-hidden="true">
+      <rect width="100%" height="6" rx="3" />
+      <rect className={styles.time} x={`${from}%`} width={`${width}%`} height="6" rx="1" />
+    </svg>
+  );
 }
 
-function gatewaySteps(activity: EndedRequest): Step[] {
-  const start = Date.parse(activity.receivedAt);
-  return describeCourse(activity).map(({ ms, title, about, tone }) => ({ at: new Date(start + ms).toISOString(), title, about, tone }));
-}
+const SETTLERS = { gateway: 'the gateway', 'inference-proxy': 'the inference-proxy', reaper: 'the reaper' } as const;
 
-function holdStep({ reservedAt, heldPicoUsd, model }: BilledRequest): Step {
-  return {
-    at: reservedAt,
+/** The hold and the settlement. */
+function billSteps(request: BilledRequest, activity: EndedRequest | undefined): Step[] {
+  const { heldMs, reapedMs, settledMs } = placeBill(request, activity);
+  const { settlement, heldPicoUsd, model } = request;
+  const held: Step = {
+    ms: heldMs,
+    ...(heldMs > 0 && { bar: { fromMs: 0, toMs: heldMs } }),
     title: 'Hold made',
     about: (
       <>
@@ -87,15 +87,10 @@ function holdStep({ reservedAt, heldPicoUsd, model }: BilledRequest): Step {
     ),
     tone: 'accent',
   };
-}
-
-const SETTLERS = { gateway: 'the gateway', 'inference-proxy': 'the inference-proxy', reaper: 'the reaper' } as const;
-
-function billSteps({ settlement }: BilledRequest): Step[] {
-  if (!settlement) return [];
-  const { reaped, reason, settledBy, settledAt, usage } = settlement;
+  if (!settlement || settledMs === undefined) return [held];
+  const { reaped, reason, settledBy, usage } = settlement;
   const charge: Step = {
-    at: settledAt,
+    ms: settledMs,
     title: reaped ? 'Corrected by a late settlement' : `${REASONS[reason].name}, settled`,
     about: (
       <>
@@ -105,9 +100,9 @@ function billSteps({ settlement }: BilledRequest): Step[] {
     ),
     tone: REASONS[reason].tone,
   };
-  if (!reaped) return [charge];
+  if (!reaped || reapedMs === undefined) return [held, charge];
   const reaping: Step = {
-    at: reaped.settledAt,
+    ms: reapedMs,
     title: 'Charged by the reaper',
     about: (
       <>
@@ -116,5 +111,5 @@ function billSteps({ settlement }: BilledRequest): Step[] {
     ),
     tone: 'warn',
   };
-  return [reaping, charge];
+  return [held, reaping, charge];
 }
