@@ -138,17 +138,19 @@ const CREATE_INDEX = /CREATE (?:UNIQUE )?INDEX CONCURRENTLY IF NOT EXISTS (\w+) 
 
 /**
  * Returns statements that build the index in each partition of its table, because Postgres cannot build the index of a partitioned table
- * beside writes. Undefined for other tables and statements.
+ * beside writes; none while it has no partition. Undefined for other tables and statements.
  */
 async function statementsOnPartitions(client: Client, sql: string): Promise<string[] | undefined> {
   const [head, index, schema, table] = CREATE_INDEX.exec(sql) ?? [];
   if (head === undefined) return undefined;
+  const named = [`${schema}.${table}`];
+  const { rowCount } = await client.query("SELECT FROM pg_class WHERE oid = to_regclass($1) AND relkind = 'p'", named);
+  if (rowCount === 0) return undefined;
   const { rows } = await client.query<{ part: string; schema: string }>(
     `SELECT p.relname AS part, n.nspname AS schema FROM pg_inherits JOIN pg_class p ON p.oid = inhrelid JOIN pg_namespace n ON n.oid = relnamespace
      WHERE inhparent = to_regclass($1) ORDER BY 1`,
-    [`${schema}.${table}`],
+    named,
   );
-  if (rows.length === 0) return undefined;
   const ofTable = `${index} ON ${schema}.${table}`;
   return rows.map((row) => sql.replace(head, head.replace(ofTable, `${row.part}_${index} ON ${row.schema}.${row.part}`)));
 }

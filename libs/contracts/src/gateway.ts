@@ -1,5 +1,6 @@
 import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { Id, Instant, NestedList, PRICE_PLAN_LENGTH_MAX, Text } from './billing/fields.js';
+import { REFUSING_LIMITS, type RefusingLimit } from '#inference/errors.js';
+import { Id, Instant, Nested, NestedList, PRICE_PLAN_LENGTH_MAX, Text } from './billing/fields.js';
 import type { PinnedPrice } from './billing/holds.js';
 import { Endpoint, Topic } from './endpoint.js';
 import { TOKENS_MAX } from './rules/bounds.js';
@@ -8,6 +9,9 @@ import { TOKENS_MAX } from './rules/bounds.js';
 export const ENDED_REQUESTS_MAX = 500;
 /** Calls of one request: the largest `ATTEMPTS_MAX`, one on a stale connection, and room for more. */
 const ATTEMPTS_REPORTED_MAX = 16;
+
+/** Characters of the sentence of a refusal. Longer ones are cut. */
+export const REFUSAL_LENGTH_MAX = 1_000;
 
 export const REQUEST_OUTCOMES = ['completed', 'failed', 'client-disconnected'] as const;
 export const CLIENT_PROTOCOLS = ['chat', 'responses', 'messages'] as const;
@@ -25,9 +29,20 @@ export class RequestAttempt {
   @IsOptional() @IsInt() @Min(0) endMs?: number;
   /** Kind of the failure, as in the status of the routes. Absent: the call completed, or was cancelled. */
   @IsOptional() @Text(32) failure?: string;
+  /** Status of the upstream's error. */
+  @IsOptional() @IsInt() @Min(100) @Max(999) status?: number;
+  /** Reason of the failure in Tollgate's own words, for operators: it may name a host. */
+  @IsOptional() @Text(256) reason?: string;
 }
 
-/** The course of one request, without content and money. Times are milliseconds since the gateway received it. */
+/** The thing that refused a request, so that a page can lead to it. */
+export class RequestRefusal {
+  @IsIn(REFUSING_LIMITS) by!: RefusingLimit;
+  /** Only with `budget`. */
+  @IsOptional() @Id() budgetId?: string;
+}
+
+/** The course of one request, without content. Times are milliseconds since the gateway received it. */
 export class EndedRequest {
   @Text(128) requestId!: string;
   @Instant() receivedAt!: string;
@@ -44,6 +59,10 @@ export class EndedRequest {
   @IsInt() @Min(100) @Max(599) status!: number;
   /** Code of the error that the client got. */
   @IsOptional() @Text(64) code?: string;
+  /** Sentence of the error that a refused client got. It may name amounts of the balance or of a budget. */
+  @IsOptional() @Text(REFUSAL_LENGTH_MAX) message?: string;
+  /** Absent: the request was not refused by a limit, a budget or the balance. */
+  @IsOptional() @Nested(() => RequestRefusal) refusal?: RequestRefusal;
   /** Absent: the request was refused. */
   @IsOptional() @IsIn(REQUEST_OUTCOMES) outcome?: (typeof REQUEST_OUTCOMES)[number];
   /** The hold was made. */

@@ -37,6 +37,17 @@ export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERROR_CODES, value);
 }
 
+/** Things that refuse a request: the balance, a budget, or a limit of the key, its project or its account. */
+export const REFUSING_LIMITS = ['balance', 'budget', 'key', 'project', 'account'] as const;
+export type RefusingLimit = (typeof REFUSING_LIMITS)[number];
+
+/** The thing that refused a request. Reported to the operator's services, never sent to a client. */
+export interface Refusal {
+  by: RefusingLimit;
+  /** Only with `budget`. */
+  budgetId?: string;
+}
+
 export interface GatewayErrorOptions {
   /** The request field at fault, as a path in the client's format: `messages[2].content[0].image_url`. */
   param?: string;
@@ -47,6 +58,7 @@ export interface GatewayErrorOptions {
   /** Overrides the status of the code, for HTTP conditions without a code of their own: 405, 415, unknown path. */
   status?: number;
   type?: ErrorType;
+  refusal?: Refusal;
 }
 
 /** A control character is six characters of JSON text, and agents show the message in one line. */
@@ -65,6 +77,7 @@ export class GatewayError extends Error {
   readonly type: ErrorType;
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly refusal: Refusal | undefined;
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -73,5 +86,6 @@ export class GatewayError extends Error {
     this.type = options.type ?? ERROR_CODES[code].type;
     this.param = options.param;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.refusal = options.refusal;
   }
 }

@@ -92,7 +92,9 @@ export class CatalogClient {
       ...(nearest === undefined ? [] : [`Did you mean ${nearest}?`]),
       ...(caller.mayUse ? [`This key may call ${describeModels(ids)}.`] : []),
     ];
-    return new GatewayError('model_not_found', parts.join(' '), { param: 'model' });
+    // Another model of the catalog is one that the key's list leaves out.
+    const isLeftOut = caller.mayUse !== undefined && this.known(caller).byId.has(id);
+    return new GatewayError('model_not_found', parts.join(' '), { param: 'model', ...(isLeftOut && { refusal: { by: 'key' as const } }) });
   }
 
   /** Returns the models that the caller's key may use, in the catalog's order. */

@@ -29,7 +29,7 @@ const MS: number = expect.any(Number) as never;
 const REPORT: StreamEvent = {
   type: 'attempts-report',
   attempts: [
-    { upstream: 'first', startMs: 0, firstByteMs: 2, endMs: 3, failure: 'refused' },
+    { upstream: 'first', startMs: 0, firstByteMs: 2, endMs: 3, failure: 'refused', status: 503, reason: 'overloaded 503' },
     { upstream: 'local', startMs: 3, firstByteMs: 5, endMs: 9 },
   ],
 };
@@ -69,7 +69,7 @@ describe('with the setting on', () => {
       promptTokensEstimate: fakes.opened[0]?.ticket.promptTokensEstimate,
       outputTokensMax: fakes.opened[0]?.ticket.outputTokensMax,
       attempts: [
-        { upstream: 'first', startMs: MS, firstByteMs: MS, endMs: MS, failure: 'refused' },
+        { upstream: 'first', startMs: MS, firstByteMs: MS, endMs: MS, failure: 'refused', status: 503, reason: 'overloaded 503' },
         { upstream: 'local', startMs: MS, firstByteMs: MS, endMs: MS },
       ],
     });
@@ -96,19 +96,33 @@ describe('with the setting on', () => {
     for (const [body, without] of bodies) expect(body).toBe(without);
   });
 
-  test('refusals have their status and code; without a valid key there is no account', async () => {
+  test('refusals have their status, code and sentence, and what refused them; without a valid key there is no account', async () => {
     await gateway.chat({ model: 'no-such-model' });
     const lacking = { status: 'refused', code: 'insufficient_balance', requiredPicoUsd: '2', availablePicoUsd: '1' } as const;
     fakes.reserveOutcome = ({ holdId }) => ({ ...lacking, holdId });
     await gateway.chat();
+    const busy = { status: 'refused', code: 'concurrency_limit', limit: 1, retryAfterSeconds: 1, keyId: TEST_CALLER.keyId } as const;
+    fakes.reserveOutcome = ({ holdId }) => ({ ...busy, holdId });
+    const told = await gateway.chat();
     await gateway.ask(CHAT, { method: 'POST', headers: { authorization: 'Bearer wrong' }, body: {} });
-    const requests = await ended(3);
+    const requests = await ended(4);
+    const { accountId } = TEST_CALLER;
     expect(
-      requests.map(({ status, code, accountId, model, outcome, holdId }) => ({ status, code, accountId, model, outcome, holdId })),
+      requests.map(({ status, code, accountId: owner, model, refusal }) => ({ status, code, accountId: owner, model, refusal })),
     ).toEqual([
-      { status: 404, code: 'model_not_found', accountId: TEST_CALLER.accountId },
-      { status: 402, code: 'insufficient_balance', accountId: TEST_CALLER.accountId, model: 'test-model' },
+      { status: 404, code: 'model_not_found', accountId },
+      { status: 402, code: 'insufficient_balance', accountId, model: 'test-model', refusal: { by: 'balance' } },
+      { status: 429, code: 'concurrency_limit', accountId, model: 'test-model', refusal: { by: 'key' } },
       { status: 401, code: 'invalid_api_key' },
+    ]);
+    expect(requests[2]?.message).toBe(JSON.parse(told.text).error.message);
+  });
+
+  test('a failed request has no sentence, which may repeat the prompt', async () => {
+    script([{ type: 'completion-failure', code: 'invalid_request', message: 'The server rejected: Hello', retryAfterSeconds: undefined }]);
+    await gateway.chat();
+    expect((await ended()).map(({ code, outcome, message }) => ({ code, outcome, message }))).toEqual([
+      { code: 'invalid_request', outcome: 'failed' },
     ]);
   });
 
@@ -137,7 +151,7 @@ test('nothing is published and no report is asked for when the setting is off', 
   expect([published, fakes.opened[0]?.ticket.reportsAttempts]).toEqual([[], undefined]);
 });
 
-test('requests wait while NATS is away; beyond 10,000 they are dropped and counted; a message has at most 500', () => {
+test('requests wait while NATS is away; beyond 10,000 they are dropped and counted; a message has at most 200', () => {
   const messages: RequestsEnded[] = [];
   const messaging = { connected: false, publish: (_topic: unknown, event: object) => void messages.push(event as RequestsEnded) };
   let dropped = 0;
@@ -148,6 +162,6 @@ test('requests wait while NATS is away; beyond 10,000 they are dropped and count
   events.onApplicationShutdown();
   expect({ dropped, messages: messages.map(({ requests }) => requests.length) }).toEqual({
     dropped: 3,
-    messages: Array.from({ length: 20 }, () => 500),
+    messages: Array.from({ length: 50 }, () => 200),
   });
 });

@@ -1,5 +1,5 @@
 import type { Counter } from 'prom-client';
-import { ENDED_REQUESTS_MAX, type EndedRequest, requestsEnded } from '#contracts/gateway.js';
+import { type EndedRequest, REFUSAL_LENGTH_MAX, requestsEnded } from '#contracts/gateway.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { ProtocolName } from '../protocols/protocol-adapter.js';
 import type { HttpExchange } from './http-exchange.js';
@@ -8,6 +8,8 @@ import { ROUTES } from './routes.js';
 const INTERVAL_MS = 250;
 /** Requests that wait for NATS; about 10 MB. Further ones are dropped. */
 const WAITING_MAX = 10_000;
+/** Requests of one message. Also with the longest sentences of refusals, its size stays below half of the NATS server's default `max_payload`. */
+const SENT_MAX = 200;
 
 /** Endpoints that run a model. The others have no activity. */
 const PROTOCOLS: ReadonlyMap<string, ProtocolName> = new Map(
@@ -55,8 +57,8 @@ export class ActivityEvents {
   };
 
   private publishSome(): void {
-    const requests = this.waiting.slice(0, ENDED_REQUESTS_MAX).map(renderEnded);
-    this.waiting = this.waiting.slice(ENDED_REQUESTS_MAX);
+    const requests = this.waiting.slice(0, SENT_MAX).map(renderEnded);
+    this.waiting = this.waiting.slice(SENT_MAX);
     this.messaging.publish(requestsEnded, { requests });
   }
 }
@@ -64,6 +66,8 @@ export class ActivityEvents {
 function renderEnded({ exchange, status, endedAt }: Ended): EndedRequest {
   const { id, requestId, route, refusedCaller, caller = refusedCaller, inference, error, startedAt, firstContentAt } = exchange;
   const { heldAt, lastContentAt, attempts: _, ...quote } = inference?.activity ?? {};
+  // A failed request has no sentence: it may end with the upstream's own text, which may repeat the prompt.
+  const isRefused = inference?.outcome === undefined;
   const after = (at: number | undefined): number | undefined => (at === undefined ? undefined : Math.round(at - startedAt));
   return {
     requestId,
@@ -76,6 +80,7 @@ function renderEnded({ exchange, status, endedAt }: Ended): EndedRequest {
     stream: inference?.stream ?? false,
     status,
     code: error?.code,
+    ...(isRefused && { message: error?.message.slice(0, REFUSAL_LENGTH_MAX), refusal: error?.refusal }),
     outcome: inference?.outcome,
     heldMs: after(heldAt),
     firstContentMs: after(firstContentAt),
@@ -93,12 +98,11 @@ export function listCalls({ inference, startedAt }: HttpExchange): EndedRequest[
   // The inference-proxy takes the request right after the hold.
   const heldMs = Math.round(heldAt - startedAt);
   const shifted = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms + heldMs);
-  return attempts?.map(({ upstream, startMs, firstByteMs, endMs, failure }) => ({
-    upstream,
+  return attempts?.map(({ startMs, firstByteMs, endMs, ...call }) => ({
+    ...call,
     startMs: startMs + heldMs,
     firstByteMs: shifted(firstByteMs),
     endMs: shifted(endMs),
-    failure,
   }));
 }
 

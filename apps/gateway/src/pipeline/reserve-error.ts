@@ -38,22 +38,21 @@ function limitError(refused: Limited, limit: string): GatewayError {
   return new GatewayError(
     code,
     `${describeOwner(refused)} limit of ${limit}${describeModel(refused)} is reached. Please try again in ${retryAfterSeconds}s.`,
-    {
-      retryAfterSeconds,
-    },
+    { retryAfterSeconds, refusal: { by: findOwner(refused) } },
   );
 }
 
 /** A request that never fits is invalid: clients would repeat a 429. */
 function tokensError(refused: Limited, requested: number, { outputTokensMax }: Quote): GatewayError {
   const { limit, tokens, retryAfterSeconds } = refused;
+  const refusal = { by: findOwner(refused) };
   const perMinute = `limit of ${limit} tokens per minute${describeModel(refused)}`;
   if (requested <= limit) {
     const left = tokens && tokens.remaining < requested ? `${tokens.remaining} are left` : 'fewer are left';
     return new GatewayError(
       'rate_limit_exceeded',
       `${describeOwner(refused)} ${perMinute} is reached: the request may use ${requested}, and ${left}. Please try again in ${retryAfterSeconds}s.`,
-      { retryAfterSeconds },
+      { retryAfterSeconds, refusal },
     );
   }
   const fitting = limit - (requested - outputTokensMax);
@@ -61,6 +60,7 @@ function tokensError(refused: Limited, requested: number, { outputTokensMax }: Q
     'invalid_request',
     `The request may use ${requested} tokens, more than ${describeOwner(refused).replace('The', 'the')} ${perMinute}. ` +
       (fitting > 0 ? `Lower the output limit to ${fitting} tokens or less.` : 'Shorten the prompt.'),
+    { refusal },
   );
 }
 
@@ -68,9 +68,15 @@ function describeModel({ model }: Limited): string {
   return model === undefined ? '' : ` for ${model}`;
 }
 
-function describeOwner({ keyId, accountId }: Limited): string {
-  if (keyId !== undefined) return "The API key's";
-  return accountId === undefined ? "The project's" : "The account's";
+const OWNERS = { key: "The API key's", project: "The project's", account: "The account's" };
+
+function describeOwner(refused: Limited): string {
+  return OWNERS[findOwner(refused)];
+}
+
+function findOwner({ keyId, accountId }: Limited): keyof typeof OWNERS {
+  if (keyId !== undefined) return 'key';
+  return accountId === undefined ? 'project' : 'account';
 }
 
 function balanceError(refused: { requiredPicoUsd: string; availablePicoUsd: string }, quote: Quote): GatewayError {
@@ -82,6 +88,7 @@ function balanceError(refused: { requiredPicoUsd: string; availablePicoUsd: stri
     `The request may cost up to $${renderUsd(required)}${describeOutput(quote)}, but only ` +
       `$${renderUsd(available)} of the balance is available. ` +
       (affordable > 0n ? `Lower the output limit to ${affordable} tokens or less, or top up.` : 'Shorten the prompt or top up.'),
+    { refusal: { by: 'balance' } },
   );
 }
 
@@ -97,7 +104,7 @@ function budgetError(budget: ExceededBudget, refused: { requiredPicoUsd: string 
     resetsAt === null ? 'The budget does not reset.' : `The budget resets at ${resetsAt.replace('.000Z', 'Z')}.`,
     ...(affordable > 0n ? [`Lower the output limit to ${affordable} tokens or less.`] : []),
   ];
-  return new GatewayError('insufficient_balance', sentences.join(' '));
+  return new GatewayError('insufficient_balance', sentences.join(' '), { refusal: { by: 'budget', budgetId: budget.budgetId } });
 }
 
 /** A budget and its use, the most that the request can take of it, and the output cap that fits, in words and in tokens. */

@@ -3,12 +3,15 @@ import { accountList } from '#contracts/billing/accounts.js';
 import { budgetList } from '#contracts/billing/budgets.js';
 import { keyList } from '#contracts/billing/keys.js';
 import { balanceGet } from '#contracts/billing/money.js';
+import { requestList } from '#contracts/billing/requests.js';
 import { usageQuery } from '#contracts/billing/usage.js';
 import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { PanelFixture } from '../../test/panel-fixture.js';
 import type { TrafficReply } from '../shapes/overview.js';
+import type { RequestListReply } from '../shapes/requests.js';
 import { ActivityRecorder, REFUSED_ROWS_MAX } from './activity-recorder.js';
+import { readRefusals } from './refusals.js';
 
 /** The way of a gateway's report: recorded once, counted by minute and hour, and read by those who may. */
 const ACME = randomUUID();
@@ -259,6 +262,128 @@ test.each([
 ])('a request of another day, %s, is left out, and does not stop the others', async (_when, hours) => {
   await record(ended({ receivedAt: new Date(Date.now() + hours * HOUR_MS).toISOString() }), ended());
   expect((await traffic()).rows.map(({ requests }) => requests)).toEqual([1]);
+});
+
+describe('refused requests', () => {
+  const told = "The API key's limit of 1 requests at once is reached. Please try again in 1s.";
+  /** A refused request, received some seconds before now. */
+  function refused(secondsAgo: number, over: Partial<EndedRequest> = {}): EndedRequest {
+    const at = new Date(Math.floor(Date.now() / 1_000) * 1_000 - secondsAgo * 1_000);
+    const id = at.getTime().toString(16).padStart(12, '0') + randomUUIDv7().replaceAll('-', '').slice(12);
+    const { outcome: _, heldMs: __, firstContentMs: ___, lastContentMs: ____, attempts: _____, ...request } = ended();
+    const refusal = { message: told, refusal: { by: 'key' as const } };
+    return {
+      ...request,
+      // Of one key and code only some have a row.
+      keyId: randomUUID(),
+      requestId: `req_${id}`,
+      receivedAt: at.toISOString(),
+      status: 429,
+      code: 'concurrency_limit',
+      ...refusal,
+      ...over,
+    };
+  }
+
+  async function list(query: string, account: string = ACME, cookie = owner.cookie) {
+    const { status, body } = await panel.send(`/accounts/${account}/requests?${query}`, { cookie });
+    expect([status, body.error]).toEqual([200, undefined]);
+    return body as RequestListReply;
+  }
+  const listIds = ({ requests }: RequestListReply): string[] => requests.map(({ requestId }) => requestId);
+
+  test('are listed with what the client was told, for their account alone', async () => {
+    const request = refused(1);
+    await record(request, ended(), refused(2, { accountId: OTHER }));
+    expect(await list('ending=refused')).toEqual({
+      requests: [
+        {
+          ...{ requestId: request.requestId, holdId: null, accountId: ACME, ...IDS, keyId: request.keyId },
+          ...{ model: 'sim-fast', upstream: null, heldPicoUsd: null },
+          ...{ reservedAt: request.receivedAt, settledAt: request.receivedAt, ending: 'refused', usage: null, costPicoUsd: null },
+          ...{ status: 429, code: 'concurrency_limit', message: told, refusal: { by: 'key' } },
+        },
+      ],
+      nextCursor: null,
+      searchedTo: null,
+    });
+    expect((await list('ending=refused', 'all', admin.cookie)).requests).toHaveLength(2);
+    const { status } = await panel.send(`/accounts/${ACME}/requests?ending=refused`, { cookie: stranger.cookie });
+    expect(status).toBe(404);
+  });
+
+  test('stand among the requests of billing by the time of their end', async () => {
+    const requests = [refused(1), refused(3)];
+    await record(...requests);
+    const row = { requestId: 'req_2', holdId: randomUUID(), accountId: ACME, ...IDS, ending: 'completed' };
+    const settledAt = new Date(Date.now() - 2_000).toISOString();
+    panel.messaging.answer(requestList, () => ({ requests: [{ ...row, settledAt }], nextCursor: null, searchedTo: null }) as never);
+    expect(listIds(await list(''))).toEqual([requests[0]?.requestId, 'req_2', requests[1]?.requestId]);
+  });
+
+  test('come page by page, also several of one moment', async () => {
+    const requests = [1, 1, 1, 2, 3].map((secondsAgo, at) => refused(secondsAgo, { code: `code_${at}` }));
+    await record(...requests);
+    const pages: string[][] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: RequestListReply = await list(`ending=refused&limit=2${cursor && `&cursor=${cursor}`}`);
+      pages.push(listIds(page));
+      cursor = page.nextCursor;
+    }
+    expect(pages.map((page) => page.length)).toEqual([2, 2, 1]);
+    expect(pages.flat().toSorted()).toEqual(requests.map(({ requestId }) => requestId).toSorted());
+  });
+
+  test.each<[string, Partial<EndedRequest>, string]>([
+    ['status', { status: 402, code: 'insufficient_balance' }, 'status=402'],
+    ['code', { code: 'rate_limit_exceeded' }, 'code=rate_limit_exceeded'],
+    ['project', { projectId: OTHER }, `projectId=${OTHER}`],
+    ['key', { keyId: OTHER }, `keyId=${OTHER}`],
+    ['model', { model: 'sim-slow' }, 'model=sim-slow'],
+  ])('are found by %s', async (_, over, query) => {
+    const wanted = refused(2, over);
+    await record(refused(1), wanted, refused(3));
+    expect(listIds(await list(`ending=refused&${query}`))).toEqual([wanted.requestId]);
+  });
+
+  test('are found by time, its end excluded', async () => {
+    const [before, wanted, after] = [refused(3), refused(2), refused(1)];
+    await record(before, wanted, after);
+    expect(listIds(await list(`ending=refused&from=${wanted.receivedAt}&to=${after.receivedAt}`))).toEqual([wanted.requestId]);
+  });
+
+  test('a page with a filter reads back a bounded number of them', async () => {
+    const wanted = refused(9, { code: 'rate_limit_exceeded' });
+    await record(wanted, ...[1, 2, 3, 4].map((secondsAgo) => refused(secondsAgo)));
+    const filters = { accountId: ACME, code: 'rate_limit_exceeded' };
+    const first = await readRefusals(panel.prisma, filters, undefined, 5, 3);
+    expect([first.refusals, first.next?.at]).toEqual([[], refused(3).receivedAt]);
+    const second = await readRefusals(panel.prisma, filters, first.next, 5, 3);
+    expect([second.refusals.map(({ requestId }) => requestId), second.next]).toEqual([[wanted.requestId], undefined]);
+  });
+
+  test.each([
+    ['an account', 'request_refused_of_account', `account_id = '${ACME}' AND`],
+    ['all accounts', 'request_refused', ''],
+  ])('of %s are read by their index', async (_, index, ofAccount) => {
+    await panel.sql.query(
+      `INSERT INTO activity.request
+       SELECT now() - n * interval '1 microsecond', 'req_' || n, gen_random_uuid(), '{}' FROM generate_series(1, 200000) n`,
+    );
+    await panel.sql.query('ANALYZE activity.request');
+    const part = `activity.request_${new Date().toISOString().slice(0, 10).replaceAll('-', '')}`;
+    const { rows } = await panel.sql.query<{ 'QUERY PLAN': string }>(
+      `EXPLAIN SELECT FROM ${part} WHERE ${ofAccount} (details -> 'outcome') IS NULL AND (details -> 'holdId') IS NULL
+       ORDER BY received_at DESC, request_id DESC LIMIT 50`,
+    );
+    const { rows: indexes } = await panel.sql.query<{ name: string }>(
+      `SELECT relname AS name FROM pg_inherits JOIN pg_class ON oid = inhrelid JOIN pg_index ON indexrelid = oid
+       WHERE inhparent = 'activity.${index}'::regclass AND indrelid = $1::regclass`,
+      [part],
+    );
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect([plan.includes(` ${indexes[0]?.name} `), plan.includes('Sort')]).toEqual([true, false]);
+  });
 });
 
 describe('the tables', () => {

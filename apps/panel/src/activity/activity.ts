@@ -8,6 +8,7 @@ import { PanelError } from '../errors/panel-error.js';
 import type { TrafficGroup, TrafficOutcome, TrafficReply, TrafficRow, TrafficStep, TrafficSums } from '../shapes/overview.js';
 import { computePercentiles } from './histogram.js';
 import { readGaps } from './recording.js';
+import { type RefusalFilters, type RefusalPage, type RefusalPlace, readRefusals } from './refusals.js';
 import { NO_ID } from './write-requests.js';
 
 /** A request id with its time, a UUIDv7. */
@@ -24,14 +25,33 @@ export class Activity {
 
   /** Returns a request, by its id or that of its reply, as its gateway reported it; undefined when it is not recorded. */
   async show(id: string, reader: string): Promise<(EndedRequest & { accountId: string }) | undefined> {
-    const requestId = parseRequestName(id)?.requestId ?? '';
-    const [, time] = REQUEST_ID.exec(requestId) ?? [];
-    if (time === undefined) return undefined;
-    const receivedAt = new Date(Number.parseInt(time, 16));
-    const where = { receivedAt_requestId: { receivedAt, requestId } };
-    const row = await this.reads.read(reader, ['activity', requestId], (prisma) => prisma.activityRequest.findUnique({ where }));
+    const place = findPlace(parseRequestName(id)?.requestId ?? '');
+    if (place === undefined) return undefined;
+    const where = { receivedAt_requestId: place };
+    const row = await this.reads.read(reader, ['activity', place], (prisma) => prisma.activityRequest.findUnique({ where }));
     return row ? { ...(row.details as unknown as EndedRequest), accountId: row.accountId } : undefined;
   }
+
+  /** Returns the recorded ones of some requests, by id. */
+  async find(requestIds: readonly string[], reader: string): Promise<Map<string, EndedRequest>> {
+    const places = requestIds.flatMap((requestId) => findPlace(requestId) ?? []);
+    if (places.length === 0) return new Map();
+    const rows = await this.reads.read(reader, ['activities', places], (prisma) =>
+      prisma.activityRequest.findMany({ where: { OR: places }, select: { requestId: true, details: true } }),
+    );
+    return new Map(rows.map(({ requestId, details }) => [requestId, details as unknown as EndedRequest]));
+  }
+
+  /** Returns one page of refused requests, newest first. */
+  refusals(filters: RefusalFilters, after: RefusalPlace | undefined, limit: number, reader: string): Promise<RefusalPage> {
+    return this.reads.read(reader, ['refusals', filters, after, limit], (prisma) => readRefusals(prisma, filters, after, limit));
+  }
+}
+
+/** Returns the key of a request's row. Undefined for an id without a time: it is not recorded. */
+function findPlace(requestId: string): { receivedAt: Date; requestId: string } | undefined {
+  const [, time] = REQUEST_ID.exec(requestId) ?? [];
+  return time === undefined ? undefined : { receivedAt: new Date(Number.parseInt(time, 16)), requestId };
 }
 
 const MINUTE_MS = 60_000;

@@ -23,7 +23,7 @@ class Client {
 test('only requests of the account are sent; without one all, with those of no account', () => {
   const [own, all] = [new Client(), new Client()];
   for (const [client, account] of [[own, 'a'] as const, [all, undefined] as const]) {
-    new LiveTail(client as never, account).send([request('b'), request('a'), request(undefined)]);
+    new LiveTail(client as never, account, (ended) => ended).send([request('b'), request('a'), request(undefined)]);
   }
   const data = ({ received }: Client) => received.map((text) => JSON.parse(text.replace('event: requests\ndata: ', '')) as EndedRequest[]);
   expect(
@@ -40,13 +40,13 @@ test('only requests of the account are sent; without one all, with those of no a
 
 test('nothing is sent when no request is of the account', () => {
   const client = new Client();
-  new LiveTail(client as never, 'a').send([request('b')]);
+  new LiveTail(client as never, 'a', (ended) => ended).send([request('b')]);
   expect(client.received).toEqual([]);
 });
 
 test('a client that does not read misses requests, and gets their number once it reads', () => {
   const client = new Client();
-  const tail = new LiveTail(client as never, undefined);
+  const tail = new LiveTail(client as never, undefined, (ended) => ended);
   client.writableLength = UNREAD_MAX + 1;
   tail.send([request('a'), request('a')]);
   tail.send([request('a')]);
@@ -59,7 +59,7 @@ test('a client that does not read misses requests, and gets their number once it
 
 test('an event has at most 50 requests, so that what a client has not read stays small', () => {
   const client = new Client();
-  new LiveTail(client as never, undefined).send(Array.from({ length: 120 }, () => request('a')));
+  new LiveTail(client as never, undefined, (ended) => ended).send(Array.from({ length: 120 }, () => request('a')));
   expect(client.received.map((text) => text.split('"requestId"').length - 1)).toEqual([50, 50, 20]);
 });
 
@@ -117,6 +117,6 @@ test('an account that takes all it can leaves room for others, and the number of
 
 test('a page that gives way waits before it opens its stream again', () => {
   const client = new Client();
-  new LiveTail(client as never, undefined).delayNextOpening();
+  new LiveTail(client as never, undefined, (ended) => ended).delayNextOpening();
   expect(client.received).toEqual(['retry: 60000\n\n']);
 });

@@ -18,12 +18,14 @@ export class LiveTail {
   constructor(
     private readonly response: Pick<Writable, 'write' | 'writableLength'>,
     private readonly accountId: string | undefined,
+    /** Leaves out what the person may not see. */
+    private readonly show: (request: EndedRequest) => EndedRequest,
   ) {}
 
   send(ended: readonly EndedRequest[]): void {
     const requests = this.accountId === undefined ? ended : ended.filter(({ accountId }) => accountId === this.accountId);
     for (let at = 0; at < requests.length; at += EVENT_REQUESTS_MAX) {
-      const some: LiveRequests = requests.slice(at, at + EVENT_REQUESTS_MAX);
+      const some: LiveRequests = requests.slice(at, at + EVENT_REQUESTS_MAX).map(this.show);
       if (this.isFull) this.skipped += some.length;
       else this.write('requests', some);
     }

@@ -8,6 +8,7 @@ import { Credentials } from '../http/credentials.js';
 import { EVENT_STREAM_HEADERS } from '../http/event-stream.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
+import { visibleActivity } from './visible-activity.js';
 
 /** Milliseconds between two pings. A session that is over ends the stream by then. */
 export const PING_MS = 15_000;
@@ -30,7 +31,8 @@ export class LiveController {
    */
   @Handles('showLive')
   show(@Req() request: PanelRequest, @Res() response: Response, @Input(LiveQuery) { accountId }: LiveQuery): void {
-    const tail = new LiveTail(response, accountId);
+    const { access, userId } = requireCaller(request);
+    const tail = new LiveTail(response, accountId, (ended) => visibleActivity(access, ended));
     const end = (): void => {
       stop();
       response.end();
@@ -39,7 +41,6 @@ export class LiveController {
       tail.delayNextOpening();
       end();
     };
-    const { userId } = requireCaller(request);
     const unwatch = this.live.watch({ userId, accountId, receive: (requests) => tail.send(requests), end, giveWay });
     const check = async (): Promise<void> => {
       const caller = await this.credentials.again(request);

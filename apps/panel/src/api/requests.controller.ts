@@ -1,15 +1,19 @@
 import { Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { RequestListRequest, RequestShowRequest, requestList } from '#contracts/billing/requests.js';
+import { RequestShowRequest } from '#contracts/billing/requests.js';
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { Activity } from '../activity/activity.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { nameReader, readPages, Services } from '../services/services.js';
-import type { BilledRequest, RequestListReply, RequestRow } from '../shapes/billing.js';
+import type { BilledRequest } from '../shapes/billing.js';
 import type { ActivityReply } from '../shapes/overview.js';
+import type { ListedRequest, RequestListReply } from '../shapes/requests.js';
 import { type Columns, fieldColumns, sendCsv } from './csv.js';
 import { ownedRequest } from './owned.js';
+import { listRequests } from './requests/list-requests.js';
+import { RequestQuery } from './requests/request-query.js';
+import { visibleActivity } from './visible-activity.js';
 import { visibleRequest } from './visible-money.js';
 
 /** Rows on a page of a file, the most that billing returns. */
@@ -22,20 +26,28 @@ export class RequestsController {
     private readonly activity: Activity,
   ) {}
 
+  /** Refused requests are those that the panel recorded: of one key, status and code ten a minute of each replica, for `ACTIVITY_DAYS`. */
   @Handles('listRequests')
-  list(@Req() request: PanelRequest, @Input(RequestListRequest) query: RequestListRequest): Promise<RequestListReply> {
-    return this.services.askingFor(request).ask(requestList, query);
+  list(@Req() request: PanelRequest, @Input(RequestQuery) query: RequestQuery): Promise<RequestListReply> {
+    const { access } = requireCaller(request);
+    const reader = nameReader(request, query.accountId);
+    return listRequests(
+      this.services.askingFor(request),
+      {
+        find: (requestIds) => this.activity.find(requestIds, reader),
+        refusals: async (...asked) => {
+          const { refusals, next } = await this.activity.refusals(...asked, reader);
+          return { refusals: refusals.map((one) => ({ ...visibleActivity(access, one), accountId: one.accountId })), next };
+        },
+      },
+      query,
+    );
   }
 
   @Handles('downloadRequests')
-  async download(
-    @Req() request: PanelRequest,
-    @Res() response: Response,
-    @Input(RequestListRequest) query: RequestListRequest,
-  ): Promise<void> {
-    const services = this.services.askingFor(request);
+  async download(@Req() request: PanelRequest, @Res() response: Response, @Input(RequestQuery) query: RequestQuery): Promise<void> {
     const pages = readPages(async (cursor) => {
-      const { requests, nextCursor } = await services.ask(requestList, { ...query, limit: PAGE_ROWS, cursor });
+      const { requests, nextCursor } = await this.list(request, { ...query, limit: PAGE_ROWS, cursor });
       return { rows: requests, nextCursor };
     });
     await sendCsv(response, 'requests.csv', COLUMNS, pages);
@@ -51,20 +63,22 @@ export class RequestsController {
   @Handles('showRequestActivity')
   async showActivity(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<ActivityReply> {
     const activity = await this.activity.show(requestId, nameReader(request, undefined));
-    const isTheirs = activity !== undefined && requireCaller(request).access.may('requests.read', activity.accountId);
-    return { activity: isTheirs ? activity : null };
+    const { access } = requireCaller(request);
+    const isTheirs = activity !== undefined && access.may('requests.read', activity.accountId);
+    return { activity: isTheirs ? visibleActivity(access, activity) : null };
   }
 }
 
-const COLUMNS: Columns<RequestRow> = {
+const COLUMNS: Columns<ListedRequest> = {
   ...fieldColumns('requestId', 'accountId', 'projectId', 'keyId', 'model', 'upstream', 'reservedAt', 'settledAt'),
   ending: ({ ending }) => ending ?? 'running',
   promptTokens: ({ usage }) => usage?.promptTokens,
   cachedTokens: ({ usage }) => usage?.cachedTokens,
   outputTokens: ({ usage }) => usage?.outputTokens,
   reasoningTokens: ({ usage }) => usage?.reasoningTokens,
-  heldUsd: ({ heldPicoUsd }) => renderUsd(parsePicoUsd(heldPicoUsd)),
+  heldUsd: ({ heldPicoUsd }) => heldPicoUsd && renderUsd(parsePicoUsd(heldPicoUsd)),
   costUsd: ({ costPicoUsd }) => costPicoUsd && renderUsd(parsePicoUsd(costPicoUsd)),
   cacheWriteTokens: ({ usage }) => usage && (usage.cacheWriteTokens ?? 0),
   cacheWrite1hTokens: ({ usage }) => usage && (usage.cacheWrite1hTokens ?? 0),
+  ...fieldColumns('status', 'code', 'message'),
 };

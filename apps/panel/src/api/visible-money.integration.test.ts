@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { accountCreate, accountList } from '#contracts/billing/accounts.js';
 import { budgetList } from '#contracts/billing/budgets.js';
@@ -9,10 +9,12 @@ import { projectCreate, projectList, projectUpdate } from '#contracts/billing/pr
 import { requestList, requestShow } from '#contracts/billing/requests.js';
 import { usageQuery } from '#contracts/billing/usage.js';
 import { modelList } from '#contracts/catalog.js';
+import { type EndedRequest, requestsEnded } from '#contracts/gateway.js';
 import { routeStatus } from '#contracts/route-status.js';
 import { PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
 import { ROUTE_CALLERS } from '../../test/route-callers.js';
 import { close, listen } from '../../test/test-provider.js';
+import { ActivityRecorder } from '../activity/activity-recorder.js';
 import { findRoute, ROUTES, type RouteName } from '../http/routes.js';
 import { listPermissions } from '../permissions/permissions.js';
 import { ROLES, type Role } from '../shapes/identity.js';
@@ -50,6 +52,13 @@ const billed = {
   ...{ heldPicoUsd: '1', costPicoUsd: '1', settledAt: AT, ending: 'completed', usage: null },
 };
 
+const refused: EndedRequest = {
+  ...{ requestId: `req_${randomUUIDv7().replaceAll('-', '')}`, receivedAt: '', accountId: ACME, projectId: PROJECT, keyId: KEY },
+  ...{ protocol: 'chat', stream: false, status: 402, code: 'insufficient_balance', endedMs: 1 },
+  ...{ message: `The request may cost up to $1, but only $${AMOUNT} of the balance is available.`, refusal: { by: 'balance' } },
+};
+refused.receivedAt = new Date(Number.parseInt(refused.requestId.slice(4, 16), 16)).toISOString();
+
 /** Bodies of the routes that change something. */
 const BODIES: Partial<Record<RouteName, object>> = {
   createProject: { name: 'next' },
@@ -85,6 +94,8 @@ messaging.answer(routeStatus, () => ({ replica: 'one', catalogRevision: null, ro
 messaging.answer(ledgerCheckList, () => ({ checks: [] }) as never);
 messaging.answer(usageQuery, ({ from }) => ({ from, to: AT, rows: [usage], nextCursor: null }) as never);
 messaging.answer(modelList, () => ({ models: [] }) as never);
+messaging.publish(requestsEnded, { requests: [refused] });
+await panel.app.get(ActivityRecorder).flush();
 afterAll(async () => {
   await panel.close();
   await close(gateway);
@@ -93,7 +104,7 @@ afterAll(async () => {
 /** Sends a request to a route. Returns its status and text. */
 async function send(name: RouteName, role: Role): Promise<{ status: number; text: string }> {
   const { method, path } = findRoute(name);
-  const ids = { ':accountId': ACME, ':projectId': PROJECT, ':keyId': KEY, ':requestId': `req_${'0'.repeat(32)}` };
+  const ids = { ':accountId': ACME, ':projectId': PROJECT, ':keyId': KEY, ':requestId': refused.requestId };
   const filled = Object.entries(ids).reduce((text, [parameter, id]) => text.replace(parameter, id), path);
   const query = /usage|traffic|overview/.test(path) ? '?from=2027-01-01T00:00:00Z&to=2027-01-02T00:00:00Z' : '';
   const body = BODIES[name];
@@ -123,6 +134,14 @@ test.each(['listAccounts', 'showOverview'] as const)('%s shows them to every rol
   const replies = await Promise.all(seeing.map((role) => send(name, role)));
   expect(replies.map(({ text }) => shown(text))).toEqual(seeing.map(() => (name === 'listAccounts' ? SECRETS : [AMOUNT])));
 });
+
+test.each(['listRequests', 'showRequestActivity'] as const)(
+  '%s shows a role with money.read the sentence of a refusal whole',
+  async (name) => {
+    const { text } = await send(name, 'owner');
+    expect(shown(text)).toEqual([AMOUNT]);
+  },
+);
 
 test('showOverview names the services of the process on the whole platform, to roles of the platform alone', async () => {
   const named = await Promise.all(

@@ -1,7 +1,7 @@
 import type { AuditCheckReply } from '#contracts/audit.js';
 import type { Account, AccountCreateRequest, AccountUpdateRequest } from '#contracts/billing/accounts.js';
 import type { Budget, BudgetListReply, BudgetPeriod, BudgetSetRequest, BudgetUnit } from '#contracts/billing/budgets.js';
-import type { PinnedPrice, SettleReason } from '#contracts/billing/holds.js';
+import type { PinnedPrice } from '#contracts/billing/holds.js';
 import type {
   ApiKey,
   CreatedKey,
@@ -28,7 +28,7 @@ import type {
 } from '#contracts/billing/money.js';
 import type { MovementKind, MovementListReply } from '#contracts/billing/movements.js';
 import type { Project, ProjectCreateRequest, ProjectListReply, ProjectUpdateRequest } from '#contracts/billing/projects.js';
-import type { BilledRequest, RequestBill, RequestListReply, RequestRow } from '#contracts/billing/requests.js';
+import type { BilledRequest, RequestBill, RequestRow } from '#contracts/billing/requests.js';
 import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
 
 export type { Account, Balance };
@@ -162,6 +162,6 @@ export type ProjectCreateBody = Omit<ProjectCreateRequest, 'accountId'>;
 /** `PATCH /projects/{projectId}`. Replies `Project`. Changing the limits needs the permission `accounts`. */
 export type ProjectUpdateBody = Omit<ProjectUpdateRequest, 'projectId'>;
 
-/** `GET /accounts/{a}/requests` replies `RequestListReply`, `GET /requests/{requestId}` replies `BilledRequest`. */
+/** `GET /requests/{requestId}` replies `BilledRequest`. */
 /** `GET /accounts/{a}/usage` and `usage.csv`; `{a}` is `all` for the whole platform. */
-export type { BilledRequest, PinnedPrice, RequestBill, RequestListReply, RequestRow, SettleReason, UsageQueryReply, UsageRow };
+export type { BilledRequest, PinnedPrice, RequestBill, RequestRow, UsageQueryReply, UsageRow };

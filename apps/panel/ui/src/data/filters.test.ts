@@ -34,6 +34,15 @@ test('an address and its filters are the same', () => {
     creator: text,
     only: choice<KeyKind>(KEY_KINDS),
     sort: text,
+    budget: text,
+    status: fc.constantFrom('200', '429', '504'),
+    code: text,
+    user: text,
+    tag: text,
+    costMin: fc.constantFrom('0', '0.002', '1,234.50'),
+    costMax: fc.constantFrom('1', '10'),
+    tookMin: fc.constantFrom('0', '2', '0.25'),
+    tookMax: fc.constantFrom('60', '3.5'),
   };
   const byRange = fc.record({ range: choice<RangeName>(RANGES), ...others }, { requiredKeys: [] });
   const byTimes = fc.record({ from: fc.constant(iso(NOW - DAY_MS)), to: fc.constant(iso(NOW)), ...others }, { requiredKeys: ['from'] });
@@ -49,6 +58,9 @@ test.each([
   ['a group with the name of a method', '?group=constructor&model=a'],
   ['a start that is no time', '?from=yesterday&to=2026-11-23T00:00:00Z&model=a'],
   ['an end without a start', '?to=2026-11-23T00:00:00Z&model=a'],
+  ['a status that is none', '?status=999&model=a'],
+  ['an amount that is none', '?costMin=2,50&costMax=much&model=a'],
+  ['a duration that is none', '?tookMin=-1&tookMax=1h&model=a'],
   ['an unknown name', '?colour=red&model=a'],
 ])('%s is left out', (_title, search) => {
   expect(readFilters(search)).toEqual({ model: 'a' });

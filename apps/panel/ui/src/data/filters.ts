@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
+import { readUsd } from '../format/numbers.js';
 
 /** Filters of a page, as its address has them. */
 export interface Filters {
@@ -13,6 +14,18 @@ export interface Filters {
   model?: string;
   upstream?: string;
   ending?: string;
+  /** HTTP status and code that the client got. */
+  status?: string;
+  code?: string;
+  /** End user, and a tag such as `team=search`. */
+  user?: string;
+  tag?: string;
+  /** Least and most cost in dollars, as a person types it. */
+  costMin?: string;
+  costMax?: string;
+  /** Least and most seconds. */
+  tookMin?: string;
+  tookMax?: string;
   group?: Group;
   measure?: Measure;
   /** Part of a name. */
@@ -21,6 +34,8 @@ export interface Filters {
   creator?: string;
   /** Keys of one kind. */
   only?: KeyKind;
+  /** One budget. */
+  budget?: string;
   /** Column of a table, with `-` before it for the largest first. */
   sort?: string;
 }
@@ -38,8 +53,19 @@ export type KeyKind = keyof typeof KEY_KINDS;
 const CHOICES: Partial<Record<keyof Filters, object>> = { range: RANGES, group: GROUPS, measure: MEASURES, only: KEY_KINDS };
 const NAMES: (keyof Filters)[] = [
   ...(['range', 'from', 'to', 'project', 'key', 'model', 'upstream', 'ending', 'group', 'measure'] as const),
-  ...(['search', 'creator', 'only', 'sort'] as const),
+  ...(['status', 'code', 'user', 'tag', 'costMin', 'costMax', 'tookMin', 'tookMax'] as const),
+  ...(['search', 'creator', 'only', 'budget', 'sort'] as const),
 ];
+/** Filters with a form of their own. */
+const FORMS: Partial<Record<keyof Filters, (value: string) => boolean>> = {
+  from: (value) => !Number.isNaN(Date.parse(value)),
+  to: (value) => !Number.isNaN(Date.parse(value)),
+  status: (value) => /^[1-5]\d\d$/.test(value),
+  costMin: (value) => readUsd(value).amount !== undefined,
+  costMax: (value) => readUsd(value).amount !== undefined,
+  tookMin: (value) => readSeconds(value).ms !== undefined,
+  tookMax: (value) => readSeconds(value).ms !== undefined,
+};
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const LENGTHS: Record<Exclude<RangeName, 'month'>, number> = { '1h': HOUR_MS, '24h': DAY_MS, '7d': 7 * DAY_MS, '30d': 30 * DAY_MS };
@@ -55,7 +81,7 @@ export function readFilters(search: string): Filters {
     if (!value) continue;
     const choices = CHOICES[name];
     if (choices && !Object.hasOwn(choices, value)) continue;
-    if ((name === 'from' || name === 'to') && Number.isNaN(Date.parse(value))) continue;
+    if (FORMS[name]?.(value) === false) continue;
     filters[name] = value;
   }
   if (filters.from) delete filters.range;
@@ -82,6 +108,14 @@ export function changeFilters(filters: Filters, change: Partial<Filters>): Filte
   }
   if (change.from) changed.range = undefined;
   return changed;
+}
+
+/** Reads seconds of a person, `2` or `0.25`, or tells how to write them. Neither for an empty text. */
+export function readSeconds(text: string): { ms?: number; fault?: string } {
+  const written = text.trim();
+  if (written === '') return {};
+  if (/^\d{1,6}(\.\d{1,3})?$/.test(written)) return { ms: Math.round(Number(written) * 1_000) };
+  return { fault: 'Write seconds such as 2 or 0.25.' };
 }
 
 export interface TimeSpan {

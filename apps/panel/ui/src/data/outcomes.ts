@@ -1,5 +1,5 @@
-import type { SettleReason } from '../../../src/shapes/billing.js';
 import type { EndedRequest, TrafficOutcome } from '../../../src/shapes/overview.js';
+import type { ListedEnding } from '../../../src/shapes/requests.js';
 
 /** The result for the client: a complete reply, an error, or nothing because it had left. */
 export function outcomeName({ status, code }: Pick<TrafficOutcome, 'status' | 'code'>): string {
@@ -23,6 +23,34 @@ export function toOutcome({ status, code, outcome }: EndedRequest): Pick<Traffic
 export function isError(outcome: Pick<TrafficOutcome, 'status' | 'code'>): boolean {
   return outcome.code !== 'client_disconnected' && outcomeTone(outcome) !== 'good';
 }
+
+/** The filters that choose the requests of an outcome. */
+export function outcomeFilters({ status, code }: Pick<TrafficOutcome, 'status' | 'code'>): { status: string; code?: string } {
+  return { status: String(status), ...(code !== null && { code }) };
+}
+
+/** Codes that a client of the gateway can get, with their usual status. */
+export const GATEWAY_CODES = {
+  invalid_json: 400,
+  invalid_request: 400,
+  unsupported_parameter: 400,
+  unsupported_content: 400,
+  image_url_not_supported: 400,
+  context_length_exceeded: 400,
+  invalid_api_key: 401,
+  insufficient_balance: 402,
+  origin_not_allowed: 403,
+  model_not_found: 404,
+  request_too_large: 413,
+  rate_limit_exceeded: 429,
+  concurrency_limit: 429,
+  model_capacity: 429,
+  client_disconnected: 499,
+  internal_error: 500,
+  upstream_error: 502,
+  model_unavailable: 503,
+  upstream_timeout: 504,
+} as const;
 
 /** Shades of a meaning, as many as a chart has named series. */
 const SHADES = 6;
@@ -71,7 +99,7 @@ export function outcomeColours(names: string[]): Map<string, Colour> {
 }
 
 /** Reasons of the end of a request, in words. */
-export const REASONS: Record<SettleReason, { name: string; tone: Tone; meaning: string }> = {
+export const REASONS: Record<ListedEnding, { name: string; tone: Tone; meaning: string }> = {
   completed: { name: 'Completed', tone: 'good', meaning: 'The model answered to the end.' },
   failed: { name: 'Failed', tone: 'bad', meaning: 'No upstream answered to the end. A failure before any content costs nothing.' },
   'client-disconnected': {
@@ -85,23 +113,25 @@ export const REASONS: Record<SettleReason, { name: string; tone: Tone; meaning: 
     tone: 'warn',
     meaning: 'No service settled in time, so the reaper charged the last meter reading.',
   },
+  refused: { name: 'Refused', tone: 'warn', meaning: 'Tollgate refused the request. It made no hold and costs nothing.' },
 };
 
 export function reasonName(reason: string): string {
-  return Object.hasOwn(REASONS, reason) ? REASONS[reason as SettleReason].name : reason;
+  return Object.hasOwn(REASONS, reason) ? REASONS[reason as ListedEnding].name : reason;
 }
 
-const COLOURS: Record<SettleReason, Colour> = {
+const COLOURS: Record<ListedEnding, Colour> = {
   completed: 'good-0',
   'client-disconnected': 'client-0',
   released: 'refused-0',
   failed: 'upstream-0',
   'lease-expired': 'upstream-1',
+  refused: 'refused-1',
 };
 
 /** The fixed colour of each ending. */
 export function reasonColours(reasons: string[]): Map<string, Colour> {
-  return new Map(reasons.map((reason) => [reason, COLOURS[reason as SettleReason] ?? 'rest']));
+  return new Map(reasons.map((reason) => [reason, COLOURS[reason as ListedEnding] ?? 'rest']));
 }
 
 export type Tone = 'good' | 'warn' | 'bad' | 'neutral' | 'accent';

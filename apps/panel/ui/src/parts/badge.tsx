@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { SettleReason } from '../../../src/shapes/billing.js';
+import type { ListedEnding } from '../../../src/shapes/requests.js';
 import { REASONS, type Tone } from '../data/outcomes.js';
 import styles from './badge.module.css';
 import { classNames } from './class-names.js';
@@ -9,7 +9,7 @@ export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: R
   return <span className={classNames(styles.badge, styles[tone])}>{children}</span>;
 }
 
-export function ReasonBadge({ reason }: { reason: SettleReason | null }) {
+export function ReasonBadge({ reason }: { reason: ListedEnding | null }) {
   if (!reason) return <Badge tone="accent">Running</Badge>;
   const { name, tone } = REASONS[reason];
   return <Badge tone={tone}>{name}</Badge>;

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Project } from '../../../src/shapes/billing.js';
 import { type Filters, RANGES, type RangeName, useFilters } from '../data/filters.js';
-import { REASONS, reasonName } from '../data/outcomes.js';
+import { reasonName } from '../data/outcomes.js';
 import { listProjects, useNames, useSession } from '../data/session.js';
 import { Button } from './button.js';
 import { CompactSelect } from './field.js';
@@ -9,8 +9,18 @@ import styles from './filter-bar.module.css';
 import { Segments } from './segments.js';
 import { utcHour, utcShortDay } from './time.js';
 
-/** The filters that Usage and Requests share. Models and upstreams come from links; a chosen one is shown to be taken away. */
-export function FilterBar({ children }: { children?: ReactNode }) {
+interface FilterBarProps {
+  children?: ReactNode;
+  /** Endings to choose from. */
+  endings: readonly string[];
+  /** Further filters, after the others. */
+  more?: ReactNode;
+  /** Filters that come from links: a chosen one is shown to be taken away. */
+  linked?: readonly ('model' | 'upstream')[];
+}
+
+/** The filters that Usage and Requests share. */
+export function FilterBar({ children, endings, more, linked = ['model', 'upstream'] }: FilterBarProps) {
   const { account } = useSession();
   const { filters, change } = useFilters();
   const { projects, keys } = useNames();
@@ -38,11 +48,12 @@ export function FilterBar({ children }: { children?: ReactNode }) {
       <CompactSelect
         label="Ending"
         all="All endings"
-        options={Object.keys(REASONS).map((reason) => [reason, reasonName(reason)])}
+        options={endings.map((reason) => [reason, reasonName(reason)])}
         value={filters.ending ?? ''}
         onChoose={(ending) => change({ ending })}
       />
-      {(['model', 'upstream'] as const).map(
+      {more}
+      {linked.map(
         (name) =>
           filters[name] && (
             <Chosen key={name} onRemove={() => change({ [name]: undefined })}>

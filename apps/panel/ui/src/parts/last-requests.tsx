@@ -21,16 +21,18 @@ export function LastRequests({ rows, keyName }: LastRequestsProps) {
       caption="Last requests"
       rows={rows}
       rowKey={({ holdId }) => holdId}
+      opens
       empty={<Empty icon="requests" title="No requests in the last 7 days" />}
       columns={[
         {
-          head: 'Started',
+          head: 'Ended',
           isTime: true,
-          cell: ({ requestId, reservedAt, model }) => (
+          cell: ({ requestId, reservedAt, settledAt, model }) => (
             <TwoLines
               main={
                 <Link to={`/requests/${requestId}`}>
-                  <Moment at={reservedAt} />
+                  {settledAt === null ? 'since ' : ''}
+                  <Moment at={settledAt ?? reservedAt} />
                 </Link>
               }
               more={model}

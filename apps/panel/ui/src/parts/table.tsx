@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { MouseEvent, ReactNode } from 'react';
 import { Button } from './button.js';
 import { classNames } from './class-names.js';
 import { ZoneMark } from './moment.js';
@@ -46,11 +46,13 @@ interface TableProps<Row> {
   foot?: ReactNode[];
   isMuted?: (row: Row) => boolean;
   sorting?: Sorting;
+  /** True: a click anywhere in a row opens its first link. */
+  opens?: boolean;
 }
 
 const PLACEHOLDERS = Array.from({ length: 20 }, (_, at) => `placeholder ${at}`);
 
-export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders = 6, foot, isMuted, sorting }: TableProps<Row>) {
+export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders = 6, foot, isMuted, sorting, opens }: TableProps<Row>) {
   if (rows?.length === 0 && empty) return empty;
   const cellProps = ({ align, wide, grow, wrap }: Column<Row>) => ({
     'data-align': align,
@@ -83,7 +85,11 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders
         <tbody>
           {rows
             ? rows.map((row) => (
-                <tr key={rowKey(row)} className={classNames(isMuted?.(row) && styles.muted)}>
+                <tr
+                  key={rowKey(row)}
+                  className={classNames(isMuted?.(row) && styles.muted, opens && styles.opens)}
+                  onClick={opens ? openRow : undefined}
+                >
                   {columns.map((column) => (
                     <td key={columnKey(column)} {...cellProps(column)}>
                       {column.cell(row)}
@@ -115,6 +121,15 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders
       </table>
     </section>
   );
+}
+
+/** Opens the link of a row, as a click on the link itself does. A selection of text, and other controls of the row, stay what they are. */
+function openRow(event: MouseEvent<HTMLTableRowElement>): void {
+  const isControl = (event.target as Element).closest('a, button, input, select, label') !== null;
+  const link = event.currentTarget.querySelector('a');
+  if (isControl || !link || !document.getSelection()?.isCollapsed) return;
+  if (event.ctrlKey || event.metaKey) window.open(link.href, '_blank', 'noopener');
+  else link.click();
 }
 
 function columnKey<Row>({ head, key }: Column<Row>): string {

@@ -4,10 +4,12 @@ import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import type { Budget, BudgetListReply } from '../../../../src/shapes/billing.js';
 import { useApi } from '../../data/api.js';
 import { collectMoney, computeLeft, PERIODS } from '../../data/budgets.js';
+import { useFilters } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
 import { BudgetAmount, BudgetUse } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';
+import { Chosen } from '../../parts/filter-bar.js';
 import { Moment } from '../../parts/moment.js';
 import { OnePrecision } from '../../parts/money.js';
 import { Card, Empty, Page } from '../../parts/page.js';
@@ -23,6 +25,8 @@ export function Budgets() {
   const { account, may } = useSession();
   const { data } = useApi<BudgetListReply>(`/accounts/${account}/budgets`, { refetchMs: REFETCH_MS });
   const { targetName, targetHref } = useBudgetTargets();
+  const { filters, change } = useFilters();
+  const budgets = data?.budgets.filter(({ budgetId }) => !filters.budget || budgetId === filters.budget);
   const [editing, setEditing] = useState<Budget | 'new'>();
   const newBudget = may('budgets') && (
     <Button look="primary" icon="plus" onClick={() => setEditing('new')}>
@@ -35,17 +39,26 @@ export function Budgets() {
       about="The most that an account, a project or a key may spend, in dollars or tokens. A request that could exceed it is refused."
       actions={newBudget}
     >
+      {filters.budget && (
+        <search>
+          <Chosen onRemove={() => change({ budget: undefined })}>One budget</Chosen>
+        </search>
+      )}
       <OnePrecision amounts={collectMoney(data?.budgets)}>
         <Card flush>
           <Table<Budget>
             caption="Budgets"
-            rows={data?.budgets}
+            rows={budgets}
             placeholders={3}
             rowKey={({ budgetId }) => budgetId}
             empty={
-              <Empty icon="budgets" title="No budgets yet" text="Without one, only the balance of the account limits what is spent.">
-                {newBudget}
-              </Empty>
+              filters.budget ? (
+                <Empty icon="budgets" title="This budget was removed" />
+              ) : (
+                <Empty icon="budgets" title="No budgets yet" text="Without one, only the balance of the account limits what is spent.">
+                  {newBudget}
+                </Empty>
+              )
             }
             columns={[
               {

@@ -4,7 +4,7 @@ import type { Overview as OverviewReply } from '../../../../src/shapes/overview.
 import { useApi, withQuery } from '../../data/api.js';
 import { collectMoney, shareSpent } from '../../data/budgets.js';
 import { useFilters, useSpan, writeFilters } from '../../data/filters.js';
-import { isError, outcomeName, reasonName } from '../../data/outcomes.js';
+import { isError, outcomeFilters, outcomeName, reasonName } from '../../data/outcomes.js';
 import { useNames, useSession } from '../../data/session.js';
 import { readGroupId, renderTokens } from '../../data/usage-rows.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
@@ -99,6 +99,7 @@ export function Overview() {
                 name: outcomeName(outcome),
                 value: BigInt(outcome.requests),
                 text: count(outcome.requests),
+                href: linkTo('requests') + writeFilters({ ...filters, ...outcomeFilters(outcome) }),
               }))}
             />
             <Gaps gaps={data?.traffic.gaps} />

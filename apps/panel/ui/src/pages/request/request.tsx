@@ -54,14 +54,12 @@ export function RequestPage() {
       {isMissing && activity && (
         <div className={styles.columns}>
           <Timeline request={undefined} activity={activity} />
-          <Card title="Refused" note="no hold was made, and it costs nothing">
-            <Facts request={activity} upstream="none was called" ending={outcomeName(toOutcome(activity))} />
-          </Card>
+          <Refusal refused={activity} />
         </div>
       )}
       {!isMissing && (
         <>
-          <Sums request={request} />
+          <Sums request={request} activity={activity} />
           <div className={styles.columns}>
             <Timeline request={request} activity={activity} />
             <Card title="Belongs to">
@@ -81,6 +79,33 @@ export function RequestPage() {
   );
 }
 
+/** What a refused client was told, and the way to what refused it. */
+function Refusal({ refused }: { refused: EndedRequest }) {
+  const { accountId, keyId = '', message, refusal } = refused;
+  const { linkTo, may } = useSession();
+  const causes: Record<RefusalCause, { text: string; page?: string }> = {
+    balance: { text: 'The balance of the account', ...(may('money.read') && { page: 'money' }) },
+    budget: { text: 'The budget that refused it', page: `budgets?budget=${refusal?.budgetId}` },
+    key: { text: 'The key and its limits', page: `keys?key=${keyId}` },
+    project: { text: 'The project and its limits', page: 'projects' },
+    account: { text: 'A limit of the account, which the operator sets' },
+  };
+  const cause = refusal && causes[refusal.by];
+  return (
+    <Card title="Refused" note="no hold was made, and it costs nothing">
+      {message && (
+        <blockquote className={styles.told}>
+          <p>{message}</p>
+        </blockquote>
+      )}
+      {cause && <p className={styles.cause}>{cause.page ? <Link to={linkTo(cause.page, accountId)}>{cause.text}</Link> : cause.text}</p>}
+      <Facts request={refused} upstream="none was called" ending={outcomeName(toOutcome(refused))} />
+    </Card>
+  );
+}
+
+type RefusalCause = NonNullable<EndedRequest['refusal']>['by'];
+
 /** Gateways report a request a moment after its end. */
 const REPORTED_MS = 10_000;
 
@@ -97,7 +122,7 @@ function useActivity(requestId: string, request: BilledRequest | undefined): End
   return activity ?? (data && !isDue ? null : undefined);
 }
 
-function Sums({ request }: { request: BilledRequest | undefined }) {
+function Sums({ request, activity }: { request: BilledRequest | undefined; activity: EndedRequest | null | undefined }) {
   const settlement = request?.settlement;
   const cost = settlement && BigInt(settlement.costPicoUsd);
   const tookMs = request && settlement ? Date.parse(settlement.settledAt) - Date.parse(request.reservedAt) : undefined;
@@ -114,6 +139,9 @@ function Sums({ request }: { request: BilledRequest | undefined }) {
       </Figure>
       <Figure label="Took" note={request && <ReasonBadge reason={settlement?.reason ?? null} />}>
         {request && (tookMs === undefined ? '–' : duration(tookMs))}
+      </Figure>
+      <Figure label="Client waited" note={request && (activity?.heldMs === undefined ? 'not recorded' : 'from the hold to the last byte')}>
+        {request && (activity?.heldMs === undefined ? '–' : duration(activity.endedMs - activity.heldMs))}
       </Figure>
     </Figures>
   );

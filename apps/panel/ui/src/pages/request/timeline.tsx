@@ -24,7 +24,7 @@ interface TimelineProps {
 
 /** The events of a request in order, with the time since its start, and bars for what took time. */
 export function Timeline({ request, activity }: TimelineProps) {
-  const steps = inOrder([...(activity ? describeCourse(activity) : []), ...(request ? billSteps(request, activity ?? undefined) : [])]);
+  const steps = listSteps(request, activity ?? undefined);
   const startMs = Date.parse(activity?.receivedAt ?? request?.reservedAt ?? '');
   const totalMs = Math.max(1, ...steps.map(({ ms }) => ms));
   return (
@@ -58,6 +58,14 @@ export function Timeline({ request, activity }: TimelineProps) {
   );
 }
 
+/** Events of one moment are in the order in which they follow from one another. */
+function listSteps(request: BilledRequest | undefined, activity: EndedRequest | undefined): Step[] {
+  const course = activity ? describeCourse(activity) : [];
+  if (!request) return course;
+  const [held, ...charges] = billSteps(request, activity);
+  return inOrder([...course.slice(0, 1), held, ...course.slice(1, -1), ...charges, ...course.slice(1).slice(-1)]);
+}
+
 /** A time on the axis of the whole request; a moment is a thin mark. The texts beside it have the same numbers. */
 function TimeBar({ fromMs, toMs, totalMs }: { fromMs: number; toMs: number; totalMs: number }) {
   const from = Math.min(99.5, (fromMs / totalMs) * 100);
@@ -72,8 +80,8 @@ function TimeBar({ fromMs, toMs, totalMs }: { fromMs: number; toMs: number; tota
 
 const SETTLERS = { gateway: 'the gateway', 'inference-proxy': 'the inference-proxy', reaper: 'the reaper' } as const;
 
-/** The hold and the settlement. */
-function billSteps(request: BilledRequest, activity: EndedRequest | undefined): Step[] {
+/** The hold, then the settlement. */
+function billSteps(request: BilledRequest, activity: EndedRequest | undefined): [Step, ...Step[]] {
   const { heldMs, reapedMs, settledMs } = placeBill(request, activity);
   const { settlement, heldPicoUsd, model } = request;
   const held: Step = {

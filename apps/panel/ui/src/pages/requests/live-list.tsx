@@ -35,17 +35,19 @@ export function LiveList({ filters }: { filters: Filters }) {
       >
         <Table<EndedRequest>
           caption="Live requests"
+          opens
           rows={[...shown]}
           rowKey={({ requestId }) => requestId}
           empty={<p className={styles.empty}>Waiting for requests.</p>}
           columns={[
             {
-              head: 'Started',
-              cell: ({ requestId, receivedAt, model }) => (
+              head: 'Ended',
+              isTime: true,
+              cell: ({ requestId, receivedAt, endedMs, model }) => (
                 <TwoLines
                   main={
                     <Link to={`/requests/${requestId}`} className={styles.link}>
-                      <Moment at={receivedAt} format="time" />
+                      <Moment at={new Date(Date.parse(receivedAt) + endedMs).toISOString()} format="time" />
                     </Link>
                   }
                   more={model ?? '–'}
@@ -74,7 +76,11 @@ export function LiveList({ filters }: { filters: Filters }) {
 }
 
 /** Reads the live requests while the tab is visible. */
-function useLiveRows(url: string, { project, key, model }: Filters, isHeld: boolean): Pick<LiveRows, 'shown' | 'more'> {
+function useLiveRows(
+  url: string,
+  { project, key, model, ending, status, code }: Filters,
+  isHeld: boolean,
+): Pick<LiveRows, 'shown' | 'more'> {
   const rows = useRef(new LiveRows());
   const [view, setView] = useState<Pick<LiveRows, 'shown' | 'more'>>({ shown: [], more: 0 });
   const isVisible = useVisible();
@@ -82,12 +88,17 @@ function useLiveRows(url: string, { project, key, model }: Filters, isHeld: bool
     rows.current = new LiveRows();
     if (!isVisible) return;
     const isWanted = (request: EndedRequest): boolean =>
-      (!project || request.projectId === project) && (!key || request.keyId === key) && (!model || request.model === model);
+      (!project || request.projectId === project) &&
+      (!key || request.keyId === key) &&
+      (!model || request.model === model) &&
+      (!ending || (request.outcome ?? 'refused') === ending) &&
+      (!status || String(request.status) === status) &&
+      (!code || toOutcome(request).code === code);
     return follow(url, {
       requests: (requests) => rows.current.add(requests.filter(isWanted)),
       skipped: ({ count: skipped }) => rows.current.skip(skipped),
     });
-  }, [url, project, key, model, isVisible]);
+  }, [url, project, key, model, ending, status, code, isVisible]);
   useEffect(() => {
     if (!isHeld) rows.current.clearSkipped();
     const timer = setInterval(() => {

@@ -1,14 +1,13 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { RequestListReply, RequestRow } from '../../../../src/shapes/billing.js';
+import type { ListedRequest, RequestListReply } from '../../../../src/shapes/requests.js';
 import { usePages, withQuery } from '../../data/api.js';
-import { useFilters, useSpan } from '../../data/filters.js';
+import { type Filters, readSeconds, useFilters, useSpan } from '../../data/filters.js';
 import { useNames, useSession } from '../../data/session.js';
-import { count, decimalsForAll } from '../../format/numbers.js';
+import { count, decimalsForAll, readUsd } from '../../format/numbers.js';
 import { ReasonBadge } from '../../parts/badge.js';
 import { Button, ButtonLink } from '../../parts/button.js';
 import { CopyLine } from '../../parts/copy-line.js';
-import { FilterBar, RangePicker } from '../../parts/filter-bar.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { Card, Empty, Page } from '../../parts/page.js';
@@ -16,13 +15,14 @@ import { ProjectLink } from '../../parts/project-link.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
 import { LiveList } from './live-list.js';
+import { RequestFilters } from './request-filters.js';
 import styles from './requests.module.css';
 
 const ROWS = 50;
 /** Milliseconds between two looks for new requests. */
 const LIVE_MS = 2_000;
 
-/** Requests, the running ones first, then the newest. */
+/** Requests, the running ones first, then ended and refused ones by the time of their end. */
 export function Requests() {
   const { account, accountName } = useSession();
   const { filters } = useFilters();
@@ -38,6 +38,7 @@ export function Requests() {
     model: filters.model,
     upstream: filters.upstream,
     ending: filters.ending,
+    ...askedFor(filters),
   };
   const list = usePages<RequestListReply>(withQuery(`/accounts/${account}/requests`, { ...question, limit: ROWS }), {
     refetchMs: isLive && !filters.to ? LIVE_MS : undefined,
@@ -62,43 +63,55 @@ export function Requests() {
         </>
       }
     >
-      <FilterBar>
-        <RangePicker fallback="24h" names={['1h', '24h', '7d', '30d']} />
-      </FilterBar>
-      {isLive && !filters.to && <LiveList filters={filters} />}
+      <RequestFilters />
+      {isLive && !filters.to && isKnownLive(filters) && <LiveList filters={filters} />}
       <Card flush>
-        <Table<RequestRow>
+        <Table<ListedRequest>
           caption="Requests"
           rows={rows}
           placeholders={12}
-          rowKey={({ holdId }) => holdId}
+          rowKey={({ holdId, requestId }) => holdId ?? requestId}
+          opens
           empty={<NoRequests />}
           columns={[
             {
-              head: 'Started',
-              cell: ({ requestId, reservedAt, model }) => (
+              head: 'Ended',
+              isTime: true,
+              cell: ({ requestId, reservedAt, settledAt, model }) => (
                 <TwoLines
                   main={
                     <Link to={`/requests/${requestId}`} className={styles.link}>
-                      <Moment at={reservedAt} />
+                      {settledAt === null ? 'since ' : ''}
+                      <Moment at={settledAt ?? reservedAt} />
                     </Link>
                   }
-                  more={model}
+                  more={model ?? '–'}
                   narrow
                 />
               ),
             },
-            { head: 'Model', wide: true, cell: ({ model, upstream }) => <TwoLines main={model} more={upstream ?? '–'} /> },
+            { head: 'Model', wide: true, cell: ({ model, upstream }) => <TwoLines main={model ?? '–'} more={upstream ?? '–'} /> },
             {
               head: 'Project, key',
               grow: true,
               wide: true,
-              cell: ({ projectId, keyId, accountId }) => (
-                <TwoLines
-                  main={<ProjectLink projectId={projectId} accountId={accountId} name={projectName(projectId)} />}
-                  more={account === 'all' ? `${accountName(accountId)}, ${keyName(keyId)}` : keyName(keyId)}
-                />
-              ),
+              cell: ({ projectId, keyId, accountId, message }) => {
+                const owner = account === 'all' ? `${accountName(accountId)}, ${keyName(keyId)}` : keyName(keyId);
+                const project = <ProjectLink projectId={projectId} accountId={accountId} name={projectName(projectId)} />;
+                // The sentence of a refusal takes the second line, so that it has the width.
+                return message === null ? (
+                  <TwoLines main={project} more={owner} />
+                ) : (
+                  <TwoLines
+                    main={
+                      <>
+                        {project}, {owner}
+                      </>
+                    }
+                    more={<span title={message}>{message}</span>}
+                  />
+                );
+              },
             },
             { head: 'Prompt', align: 'end', wide: true, cell: ({ usage }) => usage && count(usage.promptTokens) },
             { head: 'Output', align: 'end', wide: true, cell: ({ usage }) => usage && count(usage.outputTokens) },
@@ -106,9 +119,9 @@ export function Requests() {
               head: 'Took',
               align: 'end',
               wide: true,
-              cell: ({ reservedAt, settledAt }) => settledAt && duration(Date.parse(settledAt) - Date.parse(reservedAt)),
+              cell: ({ holdId, reservedAt, settledAt }) => holdId && settledAt && duration(Date.parse(settledAt) - Date.parse(reservedAt)),
             },
-            { head: 'Ending', cell: ({ ending }) => <ReasonBadge reason={ending} /> },
+            { head: 'Ending', cell: (request) => <Ending request={request} /> },
             {
               head: 'Cost',
               align: 'end',
@@ -138,10 +151,36 @@ export function Requests() {
           ) : (
             <p>These are all.</p>
           )}
+          {rows.some(({ ending }) => ending === 'refused') && (
+            <p>Of refusals of one key with the same code the panel keeps ten a minute; Overview and Usage count all of them.</p>
+          )}
         </div>
       )}
     </Page>
   );
+}
+
+/** How a request ended and, when it did not complete, what its client got. */
+function Ending({ request: { ending, status, code } }: { request: ListedRequest }) {
+  const got = [status, code].filter((part) => part !== null).join(' ');
+  const badge = <ReasonBadge reason={ending} />;
+  return ending === 'completed' || got === '' || code === 'client_disconnected' ? badge : <TwoLines main={badge} more={got} />;
+}
+
+/** The filters as the API takes them. */
+function askedFor({ status, code, user, tag, costMin = '', costMax = '', tookMin = '', tookMax = '' }: Filters) {
+  return {
+    ...{ status, code, user, tag },
+    costMinPicoUsd: readUsd(costMin).amount?.toString(),
+    costMaxPicoUsd: readUsd(costMax).amount?.toString(),
+    tookMinMs: readSeconds(tookMin).ms,
+    tookMaxMs: readSeconds(tookMax).ms,
+  };
+}
+
+/** False when a filter is set of which the reports of gateways say nothing. */
+function isKnownLive({ upstream, user, tag, costMin, costMax, tookMin, tookMax }: Filters): boolean {
+  return [upstream, user, tag, costMin, costMax, tookMin, tookMax].every((filter) => !filter);
 }
 
 function NoRequests() {

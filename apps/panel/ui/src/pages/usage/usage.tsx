@@ -15,7 +15,7 @@ import {
   useSpan,
   writeFilters,
 } from '../../data/filters.js';
-import { isError, outcomeColours, outcomeName, reasonColours, reasonName } from '../../data/outcomes.js';
+import { isError, outcomeColours, outcomeName, REASONS, reasonColours, reasonName } from '../../data/outcomes.js';
 import { useNames, useSession } from '../../data/session.js';
 import { formatMeasure, formatTicks, readGroupId, readMeasure } from '../../data/usage-rows.js';
 import { count, decimalsForAll, percent, shortCount } from '../../format/numbers.js';
@@ -83,7 +83,7 @@ export function Usage() {
         </ButtonLink>
       }
     >
-      <FilterBar>
+      <FilterBar endings={SETTLED}>
         <RangePicker fallback="7d" names={['24h', '7d', '30d', 'month']} />
       </FilterBar>
       <Card
@@ -123,6 +123,9 @@ export function Usage() {
     </Page>
   );
 }
+
+/** Refused requests cost nothing, so that no usage has one. */
+const SETTLED = Object.keys(REASONS).filter((reason) => reason !== 'refused');
 
 /** Stands for the keys of the playground, which are one row. */
 const PLAYGROUND = 'Playground';

@@ -1,0 +1,92 @@
+import type { EndedRequest } from '#contracts/gateway.js';
+import { Prisma, type PrismaClient } from '#database/prisma-client.js';
+
+/** Refusals that one page with filters reads: some 50 ms. */
+const READ_MAX = 5_000;
+
+/** The refused requests that a list is about. */
+export interface RefusalFilters {
+  /** Absent: all accounts. */
+  accountId?: string | undefined;
+  /** Start, included. */
+  from?: string | undefined;
+  /** End, excluded. */
+  to?: string | undefined;
+  projectId?: string | undefined;
+  keyId?: string | undefined;
+  model?: string | undefined;
+  status?: number | undefined;
+  code?: string | undefined;
+}
+
+/** A place in the order of refusals: everything after it is older. An empty id stands before all requests of its moment. */
+export interface RefusalPlace {
+  at: string;
+  requestId: string;
+}
+
+export interface RefusalPage {
+  /** Newest first. */
+  refusals: (EndedRequest & { accountId: string })[];
+  /** The place at which the next page begins. Undefined: this was the last one. */
+  next: RefusalPlace | undefined;
+}
+
+/** Reads one page of the refused requests of the time. Its filters have no index of their own: a page reads at most `readMax` refusals back. */
+export async function readRefusals(
+  prisma: PrismaClient,
+  filters: RefusalFilters,
+  after: RefusalPlace | undefined,
+  limit: number,
+  readMax = READ_MAX,
+): Promise<RefusalPage> {
+  const readable = isFiltered(filters) ? readMax : limit + 1;
+  const [found] = await prisma.$queryRaw<Found[]>(reading(filters, after, readable, limit + 1));
+  if (!found) throw new TypeError('the read of refusals returned no row');
+  const rows = found.matching ?? [];
+  const refusals = rows.slice(0, limit).map(({ accountId, details }) => ({ ...details, accountId }));
+  const last = refusals.at(-1);
+  if (rows.length > limit && last) return { refusals, next: { at: last.receivedAt, requestId: last.requestId } };
+  const oldest = found.read >= readable ? found.last : null;
+  return { refusals, next: oldest ? { ...oldest, at: new Date(oldest.at).toISOString() } : undefined };
+}
+
+interface Found {
+  /** Number of refusals that were read. */
+  read: number;
+  /** The oldest of them. */
+  last: RefusalPlace | null;
+  matching: { accountId: string; details: EndedRequest }[] | null;
+}
+
+function isFiltered({ projectId, keyId, model, status, code }: RefusalFilters): boolean {
+  return [projectId, keyId, model, status, code].some((filter) => filter !== undefined);
+}
+
+function reading(filters: RefusalFilters, after: RefusalPlace | undefined, readMax: number, wanted: number): Prisma.Sql {
+  const { accountId, from, to, projectId, keyId, model, status, code } = filters;
+  const when = (value: unknown, sql: Prisma.Sql): Prisma.Sql => (value === undefined ? Prisma.empty : sql);
+  return Prisma.sql`
+    WITH refused AS MATERIALIZED (
+      SELECT received_at, request_id, account_id, details FROM activity.request
+      WHERE (details -> 'outcome') IS NULL AND (details -> 'holdId') IS NULL
+        ${when(accountId, Prisma.sql`AND account_id = ${accountId}::uuid`)}
+        ${from === undefined ? Prisma.empty : Prisma.sql`AND received_at >= ${new Date(from)}`}
+        ${to === undefined ? Prisma.empty : Prisma.sql`AND received_at < ${new Date(to)}`}
+        ${after === undefined ? Prisma.empty : Prisma.sql`AND (received_at, request_id) < (${new Date(after.at)}, ${after.requestId})`}
+      ORDER BY received_at DESC, request_id DESC LIMIT ${readMax}
+    ), matching AS (
+      SELECT received_at, request_id, account_id, details FROM refused WHERE true
+        ${when(projectId, Prisma.sql`AND details ->> 'projectId' = ${projectId}`)}
+        ${when(keyId, Prisma.sql`AND details ->> 'keyId' = ${keyId}`)}
+        ${when(model, Prisma.sql`AND details ->> 'model' = ${model}`)}
+        ${when(status, Prisma.sql`AND details ->> 'status' = ${String(status)}`)}
+        ${when(code, Prisma.sql`AND details ->> 'code' = ${code}`)}
+      ORDER BY received_at DESC, request_id DESC LIMIT ${wanted}
+    )
+    SELECT (SELECT count(*)::int FROM refused) AS read,
+      (SELECT json_build_object('at', received_at, 'requestId', request_id)
+       FROM (SELECT * FROM refused ORDER BY received_at, request_id LIMIT 1) oldest) AS last,
+      (SELECT json_agg(json_build_object('accountId', account_id, 'details', details) ORDER BY received_at DESC, request_id DESC)
+       FROM matching) AS matching`;
+}
