@@ -756,7 +756,7 @@ the audit journal of the panel is consistent: 3 entries
     expect(out).toContain(`\n\n${line}`);
   });
 
-  test('the audit journals of both services, merged by time, with one cursor', async () => {
+  test('the audit journals of all services, merged by time, with one cursor', async () => {
     const by = { actor: 'user/7', actorName: 'Ann', via: 'panel', ip: null, requestId: null };
     const entry = (number: number, rest: object) => ({
       ...by,
@@ -769,22 +769,25 @@ the audit journal of the panel is consistent: 3 entries
     const frozen = { action: 'account.update', target: `account/${ID}`, accountId: ID, reason: 'disputed' };
     const billing = {
       entries: [
-        entry(4, { ...frozen, before: { status: 'active' }, after: { status: 'frozen' } }),
+        entry(5, { ...frozen, before: { status: 'active' }, after: { status: 'frozen' } }),
         entry(2, { action: 'account.create', target: `account/${ID}`, accountId: ID, actorName: null, before: null, after: {} }),
       ],
       nextCursor: null,
     };
     const change = { action: 'catalog.apply', target: 'revision/2', before: { revision: 1 }, after: { revision: 2, fileName: 'c.yaml' } };
-    const catalog = { entries: [entry(3, change), entry(1, change)], nextCursor: null };
+    const catalog = { entries: [entry(4, change), entry(1, change)], nextCursor: null };
+    const panel = { entries: [entry(3, { action: 'session.start', target: 'user/7', before: null, after: {} })], nextCursor: null };
     const replies: Record<string, unknown> = {
       'billing.v1.audit.list': billing,
       'catalog.v1.audit.list': catalog,
+      'panel.v1.audit.list': panel,
       'billing.v1.account.list': { accounts: [{ accountId: ID, name: 'acme' }], nextCursor: null },
     };
-    expect((await run(['audit', '--limit', '3'], (subject: string) => replies[subject])).out).toBe(
+    expect((await run(['audit', '--limit', '4'], (subject: string) => replies[subject])).out).toBe(
       `AT                 WHO     CHANGE                                         REASON
 2026-11-21 00:00Z  Ann     froze account acme                             disputed
 2026-11-21 00:00Z  Ann     applied revision 2 of the catalog from c.yaml  -
+2026-11-21 00:00Z  Ann     signed in                                      -
 2026-11-21 00:00Z  user/7  opened account acme                            -
 more: --cursor ${ID.slice(0, -1)}2
 `,
@@ -794,7 +797,7 @@ more: --cursor ${ID.slice(0, -1)}2
       nextCursor: null,
     }));
     expect(asked).toEqual({
-      subject: 'catalog.v1.audit.list',
+      subject: 'panel.v1.audit.list',
       payload: { accountId: ID, action: 'key.create', target: `key/${KEY_ID}`, limit: 50 },
     });
     expect(JSON.parse(out)).toEqual({ entries: [], nextCursor: null });
@@ -819,6 +822,7 @@ more: --cursor ${ID.slice(0, -1)}2
     const replies: Record<string, unknown> = {
       'billing.v1.audit.list': { entries, nextCursor: null },
       'catalog.v1.audit.list': { entries: [], nextCursor: null },
+      'panel.v1.audit.list': { entries: [], nextCursor: null },
       'billing.v1.budget.list': { budgets: [budget] },
       'billing.v1.project.list': { projects: [{ projectId: ID, name: 'web' }], nextCursor: null },
       'panel.v1.user.list': { users: [{ userId: ID, email: 'ada@example.com', name: 'Ada' }], nextCursor: null },
@@ -835,6 +839,17 @@ more: --cursor ${ID.slice(0, -1)}2
     expect(asked).toContainEqual(['billing.v1.audit.list', { actor: `user/${ID}`, limit: 50 }]);
     expect(await run(['audit', '--actor', 'bob@example.com'], answer)).toMatchObject({
       ...{ code: 2, err: 'error: there is no person bob@example.com: give an e-mail, or an actor such as cli/ann@host\n' },
+    });
+  });
+
+  test('the audit journals of the other services are shown when the panel is away', async () => {
+    const away = new MessagingError('unavailable', 'No service.');
+    const answer = (subject: string) => (subject.startsWith('panel.') ? away : { entries: [], nextCursor: null });
+    expect((await run(['audit'], answer)).out).toBe('no changes\nwithout the journal of the panel: No service.\n');
+    expect(JSON.parse((await run(['audit', '--json'], answer)).out)).toEqual({
+      entries: [],
+      nextCursor: null,
+      panelNotRead: 'No service.',
     });
   });
 

@@ -10,7 +10,11 @@ const NAMES: Record<string, string> = {
   [`user/${ID}`]: 'ada@example.com',
   [`budget/${ID}`]: 'daily budget of project web',
 };
-const WORDS: AuditWords = { name: (kind, id) => NAMES[`${kind}/${id}`], usd: (pico) => `$${Number(pico) / 1e12}` };
+const WORDS: AuditWords = {
+  name: (kind, id) => NAMES[`${kind}/${id}`],
+  usd: (pico) => `$${Number(pico) / 1e12}`,
+  time: (at) => at.slice(0, 10),
+};
 
 const describeRow = (action: string, target: string, before: object | null, after: object | null, accountId: string | null = ID) =>
   describeAudit({ action, target, accountId, before: before as Record<string, unknown>, after: after as Record<string, unknown> }, WORDS);
@@ -50,6 +54,18 @@ test.each<[sentence: string, row: Parameters<typeof describeRow>]>([
     'set the daily budget of project web to $5, before $0.003',
     [...(['budget.update', `budget/${ID}`, { limitPicoUsd: '3000000000' }, { limitPicoUsd: '5000000000000' }] as const)],
   ],
+  [
+    'set the daily budget of user=ann of project web to $5, before $0.003',
+    [
+      ...([
+        'budget.update',
+        `budget/${OTHER}`,
+        { period: 'day', projectId: ID, dimension: 'user', value: 'ann', limitPicoUsd: '3000000000' },
+        { period: 'day', projectId: ID, dimension: 'user', value: 'ann', limitPicoUsd: '5000000000000' },
+      ] as const),
+    ],
+  ],
+  ['replaced key ci until 2027-01-02', ['key.rotate', `key/${ID}`, { expiresAt: null }, { expiresAt: '2027-01-02T03:04:05.678Z' }]],
   [
     'set the limit of a budget to $5, before $0.003: thresholds 50 → none',
     [
@@ -118,6 +134,12 @@ test.each<[sentence: string, row: Parameters<typeof describeRow>]>([
   ['toString target', ['toString', 'target', null, null]],
 ])('%s', (sentence, row) => {
   expect(describeRow(...row)).toBe(sentence);
+});
+
+test('a thing is a link where the words make links', () => {
+  const words: AuditWords = { ...WORDS, link: (text, kind, id) => `[${text}](${kind}/${id})` };
+  const entry = { action: 'key.create', accountId: ID, target: `key/${OTHER}`, before: null, after: { name: 'cd', projectId: ID } };
+  expect(describeAudit(entry, words)).toBe(`made [key cd](key/${OTHER}) of [project web](project/${ID})`);
 });
 
 test.each([...AUDITED_ACTIONS])('a row of %s with other fields is a sentence too', (action) => {

@@ -41,7 +41,7 @@ export interface AuditEntry extends Omit<Caller, 'level'> {
   /** The changed row: `account/<id>`, `project/<id>`, `key/<id>`, `budget/<id>`, `movement/<id>`, `revision/<n>`, `price/<id>`. */
   target: string;
   reason: string | null;
-  /** Changed fields. Null for a new row. */
+  /** Changed fields; of a budget also the period and what it is of. Null for a new row. */
   before: Record<string, unknown> | null;
   after: Record<string, unknown> | null;
 }
@@ -72,6 +72,10 @@ export const billingAuditList = new Endpoint<AuditListRequest, AuditListReply>('
 
 export const catalogAuditList = new Endpoint<AuditListRequest, AuditListReply>('catalog.v1.audit.list', AuditListRequest, {
   about: 'Revisions of the catalog, scheduled prices and tests of upstreams, newest first',
+});
+
+export const panelAuditList = new Endpoint<AuditListRequest, AuditListReply>('panel.v1.audit.list', AuditListRequest, {
+  about: 'Changes of people and rights, sign-ins and refusals of permission, newest first',
 });
 
 export interface AuditCheckReply {

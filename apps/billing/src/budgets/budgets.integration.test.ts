@@ -71,7 +71,11 @@ describe('a budget', () => {
     const settings = { budgetId: created.budgetId, accountId, projectId, keyId, period: 'day', timeZone: 'UTC', startDay: 1, thresholds };
     expect(rows).toEqual([
       { action: 'budget.create', before: null, after: { ...settings, limitPicoUsd: '7' } },
-      { action: 'budget.update', before: { limitPicoUsd: '7' }, after: { limitPicoUsd: '9' } },
+      {
+        action: 'budget.update',
+        before: { projectId, keyId, period: 'day', limitPicoUsd: '7' },
+        after: { projectId, keyId, period: 'day', limitPicoUsd: '9' },
+      },
       { action: 'budget.remove', before: { ...settings, limitPicoUsd: '9' }, after: null },
     ]);
   });

@@ -1,4 +1,5 @@
 import type { Budget } from '#contracts/billing/budgets.js';
+import { BUDGET_PLACE } from '#contracts/rules/audit-sentences.js';
 import { changedFields } from '#database/audit-journal.js';
 import { Prisma } from '#database/prisma-client.js';
 import type { Level } from '../limits/operator-limits.js';
@@ -38,7 +39,10 @@ export function renderBudget(row: StoredBudget, now: number): Budget {
   };
 }
 
-/** Returns the audit entry of a change: the fields of the budget, without what is spent and held. Null when nothing has changed. */
+/**
+ * Returns the audit entry of a change: the fields of the budget, without what is spent and held. Null when nothing has changed. A changed limit
+ * says what the budget is of, because a later reader may find the budget removed.
+ */
 export function describeChange(before: StoredBudget | undefined, after: StoredBudget | undefined) {
   const { id, account_id: accountId } = (after ?? before) as StoredBudget;
   const action = !before ? 'budget.create' : after ? 'budget.update' : 'budget.remove';
@@ -46,7 +50,10 @@ export function describeChange(before: StoredBudget | undefined, after: StoredBu
   if (!before || !after) return { ...change, before: before ? listAudited(before) : null, after: after ? listAudited(after) : null };
   const absent = { setBy: undefined, operatorLimitPicoUsd: undefined, operatorLimitTokens: undefined };
   const changed = changedFields({ ...absent, ...listAudited(before) }, listAudited(after));
-  return changed && { ...change, ...changed };
+  if (!changed) return null;
+  const audited = listAudited(after);
+  const place = Object.fromEntries(BUDGET_PLACE.filter((field) => audited[field] !== undefined).map((field) => [field, audited[field]]));
+  return { ...change, before: { ...place, ...changed.before }, after: { ...place, ...changed.after } };
 }
 
 /** Returns what the journal keeps of a budget. */

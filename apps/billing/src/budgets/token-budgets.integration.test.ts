@@ -43,9 +43,10 @@ test('a target has one budget of each period and unit', async () => {
   const { rows } = await ledger.sql.query('SELECT before, after FROM billing.audit WHERE target = $1 ORDER BY id', [
     `budget/${tokens.budgetId}`,
   ]);
+  const place = { period: 'day', projectId: null, keyId: null };
   expect(rows).toEqual([
     { before: null, after: expect.objectContaining({ limitTokens: 1_000, startDay: 1 }) },
-    { before: { limitTokens: 1_000 }, after: { limitTokens: 9 } },
+    { before: { ...place, limitTokens: 1_000 }, after: { ...place, limitTokens: 9 } },
   ]);
 });
 

@@ -1,8 +1,8 @@
-import { type AuditEntry, type AuditListReply, billingAuditList, catalogAuditList } from '#contracts/audit.js';
+import { type AuditEntry, type AuditListReply, billingAuditList, catalogAuditList, panelAuditList } from '#contracts/audit.js';
 import { budgetList } from '#contracts/billing/budgets.js';
 import { type PanelUser, panelUserList } from '#contracts/panel.js';
 import { AUDITED_ACTIONS, type AuditWords, describeAudit } from '#contracts/rules/audit-sentences.js';
-import type { Messaging } from '#messaging/messaging.js';
+import { type Messaging, MessagingError } from '#messaging/messaging.js';
 import type { CliCommand, Parameters, Values } from '../command.js';
 import { completeIds } from '../complete-ids.js';
 import { type Names, readNames, shortenId } from '../names.js';
@@ -27,11 +27,11 @@ const PARAMETERS = {
   cursor,
 } satisfies Parameters;
 
-/** Unlike other lists, it merges those of two services. One cursor fits both, because ids are in the order of time. */
+/** Unlike other lists, it merges those of three services. One cursor fits both, because ids are in the order of time. */
 export const auditCommands: readonly CliCommand[] = [
   {
     name: 'audit',
-    summary: 'Show who changed accounts, projects, keys, money and the catalog, newest first',
+    summary: 'Show who changed accounts, projects, keys, money, the catalog and people, and who signed in, newest first',
     parameters: PARAMETERS,
     examples: [
       'audit --since 7d',
@@ -55,13 +55,29 @@ export const auditCommands: readonly CliCommand[] = [
         cursor,
         limit,
       };
-      const journals = [billingAuditList, catalogAuditList].map((endpoint) => messaging.request(endpoint, request));
-      const page = merge(await Promise.all(journals), limit);
-      if (json) return { text: JSON.stringify(page, null, 2), failed: false };
-      return { text: renderPage(page, await readWords(page, messaging)) + morePages(page.nextCursor, { from: start }), failed: false };
+      const journals = await Promise.all([
+        messaging.request(billingAuditList, request),
+        messaging.request(catalogAuditList, request),
+        // The panel is optional, and must not hide the answers of the others.
+        messaging.request(panelAuditList, request).catch(nameAbsence),
+      ]);
+      const notRead = journals.flatMap((journal) => ('panelNotRead' in journal ? [journal.panelNotRead] : []));
+      const page = merge(journals, limit);
+      if (json)
+        return { text: JSON.stringify({ ...page, ...(notRead.length > 0 && { panelNotRead: notRead[0] }) }, null, 2), failed: false };
+      const lines = [
+        renderPage(page, await readWords(page, messaging)),
+        ...notRead.map((why) => `without the journal of the panel: ${why}`),
+      ];
+      return { text: lines.join('\n') + morePages(page.nextCursor, { from: start }), failed: false };
     },
   },
 ];
+
+function nameAbsence(error: unknown): AuditListReply & { panelNotRead: string } {
+  if (!(error instanceof MessagingError)) throw error;
+  return { entries: [], nextCursor: null, panelNotRead: error.message };
+}
 
 function merge(replies: readonly AuditListReply[], limit: number): AuditListReply {
   const entries = replies.flatMap((reply) => reply.entries).sort((one, other) => (one.id < other.id ? 1 : -1));
@@ -97,12 +113,16 @@ async function readWords({ entries }: AuditListReply, messaging: Messaging): Pro
     const name = names(kind, id);
     return name === shortenId(id) ? undefined : name;
   };
-  return { name: find, usd: (picoUsd) => renderDollars(String(picoUsd)) };
+  return { name: find, usd: (picoUsd) => renderDollars(String(picoUsd)), time: (at) => renderTime(at) ?? at };
 }
 
-/** Describes the budgets that were changed, as far as they still exist. */
+/** Describes the changed budgets whose rows of earlier versions do not say what they are of, as far as they still exist. */
 async function readBudgets(entries: readonly AuditEntry[], messaging: Messaging, names: Names): Promise<Map<string, string>> {
-  const accounts = new Set(entries.flatMap(({ action, accountId }) => (action === 'budget.update' && accountId ? [accountId] : [])));
+  const accounts = new Set(
+    entries.flatMap(({ action, accountId, after }) =>
+      action === 'budget.update' && after?.period === undefined && accountId ? [accountId] : [],
+    ),
+  );
   const lists = await Promise.all(
     [...accounts].slice(0, ACCOUNTS_MAX).map((accountId) => messaging.request(budgetList, { accountId }).catch(() => ({ budgets: [] }))),
   );

@@ -1,5 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
-import { type AuditCheckReply, panelAuditCheck } from '#contracts/audit.js';
+import { type AuditCheckReply, type AuditListReply, AuditListRequest, panelAuditCheck, panelAuditList } from '#contracts/audit.js';
 import {
   type PanelInviteReply,
   PanelInviteRequest,
@@ -15,6 +15,7 @@ import {
   panelUserUpdate,
 } from '#contracts/panel.js';
 import { ServiceError } from '#contracts/service-error.js';
+import { OPERATOR } from '#database/journal-reads.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
@@ -27,7 +28,7 @@ import { AuditJournals } from './audit/audit-journals.js';
 
 export const LOGGER = Symbol('logger');
 
-/** Commands with which an operator makes the first admin, helps people who cannot sign in, and checks the journal. Only the CLI may send them. */
+/** Commands with which an operator makes the first admin, helps people who cannot sign in, and reads and checks the journal. Only the CLI may send them. */
 @Controller()
 export class OperatorController {
   constructor(
@@ -71,6 +72,11 @@ export class OperatorController {
       const userId = await this.members.findId(email);
       return { userId, ...(await this.sessions.endAccess(userId, keepTokens, { caller, logger: this.logger })) };
     });
+  }
+
+  @Serves(panelAuditList)
+  listJournal(request: AuditListRequest): Promise<AuditListReply> {
+    return this.journals.own.list(request, OPERATOR);
   }
 
   @Serves(panelAuditCheck)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { catalogAuditCheck } from '#contracts/audit.js';
+import { type AuditListRequest, catalogAuditCheck } from '#contracts/audit.js';
 import { PanelFixture } from '../../test/panel-fixture.js';
+import { OperatorController } from '../api/operator.controller.js';
 
 const panel = await PanelFixture.open();
 const admin = await panel.person('admin');
@@ -52,6 +53,20 @@ test('rows of one transaction sort in the order in which it wrote them', async (
   expect((await panel.journal('test.order')).map(({ target }) => target)).toEqual(
     Array.from({ length: 500 }, (_, number) => String(number)),
   );
+});
+
+test('operators read the journal over NATS, by the changed row and page by page', async () => {
+  const { sql, app } = panel;
+  for (const target of ['user/a', 'user/b', 'user/a'])
+    await sql.query(`SELECT panel.record_audit('{"actor":"test"}', 'test.list', NULL, $1, NULL, NULL, '{"x":1}')`, [target]);
+  const list = (request: AuditListRequest) => app.get(OperatorController).listJournal(request);
+  const first = await list({ target: 'user/a', limit: 1 });
+  const second = await list({ target: 'user/a', limit: 1, cursor: first.nextCursor ?? '' });
+  expect([first, second].map(({ entries }) => entries.map(({ action, target, after }) => ({ action, target, after })))).toEqual([
+    [{ action: 'test.list', target: 'user/a', after: { x: 1 } }],
+    [{ action: 'test.list', target: 'user/a', after: { x: 1 } }],
+  ]);
+  expect([first.entries[0]?.id === second.entries[0]?.id, second.nextCursor]).toEqual([false, null]);
 });
 
 test('the check of the journals finds a changed row of the panel, beside the answer of the catalog', async () => {

@@ -9,11 +9,14 @@ interface Entry {
   after: Readonly<Record<string, unknown>> | null;
 }
 
-/** The names and amounts as the reader's program writes them. */
+/** The names, amounts and times as the reader's program writes them. */
 export interface AuditWords {
   /** Returns the name of an account, project, key or user, and of a budget `daily budget of project web`. Undefined: it is not known. */
   name(kind: string, id: string): string | undefined;
   usd(picoUsd: bigint): string;
+  time(at: string): string;
+  /** Returns the text of a thing with what makes it a link. Absent: the text alone. */
+  link?(text: string, kind: string, id: string): string;
 }
 
 /** Completes the sentence that begins with the actor: `set a daily budget of $0.003 on project web`. */
@@ -53,9 +56,9 @@ const SENTENCES = {
   },
   'budget.update': (row) => {
     const [before, after] = [row.limit(row.before), row.limit(row.after)];
-    const budget = `the ${row.known() ?? 'limit of a budget'}`;
-    if (!after) return row.changed(`changed ${budget}`);
-    return row.changed(`set ${budget} to ${after}, before ${before ?? 'none'}`, 'limitPicoUsd', 'limitTokens');
+    const budget = `the ${row.after.period === undefined ? (row.known() ?? 'limit of a budget') : row.budget(row.after, ' of')}`;
+    if (!after) return row.changed(`changed ${budget}`, ...BUDGET_PLACE);
+    return row.changed(`set ${budget} to ${after}, before ${before ?? 'none'}`, ...BUDGET_PLACE, 'limitPicoUsd', 'limitTokens');
   },
   'budget.remove': (row) => {
     const limit = row.limit(row.before);
@@ -122,8 +125,12 @@ export type AuditedAction = keyof typeof SENTENCES;
 /** Every action of the journals of billing, the catalog and the panel. */
 export const AUDITED_ACTIONS = Object.keys(SENTENCES) as readonly AuditedAction[];
 
+/** Fields that say what a budget is of. They never change. */
+export const BUDGET_PLACE = ['period', 'projectId', 'keyId', 'dimension', 'value'] as const;
+
 const ID_SHOWN = '0190a6f0-7c1e'.length;
 const PERIODS: Readonly<Record<string, string>> = { day: 'daily', week: 'weekly', month: 'monthly', total: 'total' };
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 const LABELS: Readonly<Record<string, string>> = {
   requestsPerMinuteMax: 'requests per minute',
   tokensPerMinuteMax: 'tokens per minute',
@@ -200,7 +207,7 @@ class Row {
   }
 
   until(time: unknown): string {
-    return typeof time === 'string' ? ` until ${time}` : '';
+    return typeof time === 'string' ? ` until ${this.text(time)}` : '';
   }
 
   person(email: unknown): string {
@@ -246,13 +253,15 @@ class Row {
     if (value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)) return 'none';
     if (typeof value === 'boolean') return value ? 'yes' : 'no';
     if (Array.isArray(value)) return value.map((one) => this.text(one)).join(', ');
+    if (typeof value === 'string' && TIME.test(value)) return this.words.time(value);
     return typeof value === 'object' ? JSON.stringify(value) : String(value);
   }
 
   private thing(kind: string, id: string, ownName?: unknown): string {
     const known = this.words.name(kind, id) ?? (typeof ownName === 'string' && ownName !== '' ? ownName : undefined);
     const name = known ?? (/^[0-9a-f-]{36}$/.test(id) ? id.slice(0, ID_SHOWN) : id);
-    return kind === 'user' && known !== undefined ? known : `${kind} ${name}`;
+    const text = kind === 'user' && known !== undefined ? known : `${kind} ${name}`;
+    return this.words.link?.(text, kind, id) ?? text;
   }
 }
 
