@@ -97,8 +97,8 @@ test('requests are counted by outcome, with percentiles of those that completed'
         { status: 404, code: 'model_not_found', requests: 1 },
         { status: 429, code: 'rate_limit_exceeded', requests: 1 },
       ],
-      firstContentMs: { p50: near(100), p95: near(400), p99: near(400) },
-      durationMs: { p50: near(2_000), p95: near(5_000), p99: near(5_000) },
+      firstContentMs: { p50: near(100), p95: near(400), p99: near(400), mean: near(250) },
+      durationMs: { p50: near(2_000), p95: near(5_000), p99: near(5_000), mean: near(2_667) },
     },
   ]);
   const byModel = await traffic('&groupBy=model');

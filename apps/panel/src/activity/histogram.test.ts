@@ -9,7 +9,7 @@ function histogram(values: readonly number[]): Map<number, number> {
 }
 
 testCases(
-  'percentiles are less than 5 % off',
+  'percentiles and the mean are less than 5 % off',
   { usual: 200, long: 20_000 },
   fc.array(fc.double({ min: 1, max: 86_400_000, noNaN: true }), { minLength: 1, maxLength: 300 }),
   (values) => {
@@ -19,6 +19,8 @@ testCases(
       const exact = sorted[Math.ceil(sorted.length * share) - 1] ?? 0;
       expect(Math.abs((found?.[name] ?? 0) - exact) / exact).toBeLessThan(0.05);
     }
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    expect(Math.abs((found?.mean ?? 0) - mean) / mean).toBeLessThan(0.05);
   },
 );
 
@@ -32,7 +34,7 @@ test('histograms of parts add up to that of the whole', () => {
 test('no requests have no percentiles; less than a millisecond is 0; days are one bucket', () => {
   expect([computePercentiles(new Map()), computePercentiles(histogram([0.4])), findBucket(10 ** 9), findBucket(10 ** 12)]).toEqual([
     null,
-    { p50: 0, p95: 0, p99: 0 },
+    { p50: 0, p95: 0, p99: 0, mean: 0 },
     200,
     200,
   ]);

@@ -10,7 +10,7 @@ export function findBucket(ms: number): number {
   return ms < 1 ? 0 : Math.min(1 + Math.floor(Math.log(ms) / Math.log(GROWTH)), BUCKET_MAX);
 }
 
-/** Returns the percentiles of requests by bucket; null when there are none. */
+/** Returns the percentiles and the mean of requests by bucket; null when there are none. */
 export function computePercentiles(requests: ReadonlyMap<number, number>): Percentiles | null {
   const buckets = [...requests].sort(([one], [other]) => one - other);
   const total = buckets.reduce((sum, [, count]) => sum + count, 0);
@@ -23,10 +23,15 @@ export function computePercentiles(requests: ReadonlyMap<number, number>): Perce
     });
     return findMiddle(bucket?.[0] ?? 0);
   };
-  return { p50: percentile(0.5), p95: percentile(0.95), p99: percentile(0.99) };
+  const sum = buckets.reduce((ms, [bucket, count]) => ms + findMiddle(bucket) * count, 0);
+  return { p50: percentile(0.5), p95: percentile(0.95), p99: percentile(0.99), mean: toMicroseconds(sum / total) };
 }
 
 /** To the microsecond: a coarser rounding could be 5 % of a millisecond off. */
 function findMiddle(bucket: number): number {
-  return bucket === 0 ? 0 : Math.round(GROWTH ** (bucket - 0.5) * 1_000) / 1_000;
+  return bucket === 0 ? 0 : toMicroseconds(GROWTH ** (bucket - 0.5));
+}
+
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
 }

@@ -3,10 +3,11 @@ import type { Response } from 'express';
 import { AuditListRequest } from '#contracts/audit.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
+import { readNames } from '../services/read-names.js';
 import { nameReader, readPages, Services } from '../services/services.js';
 import type { AuditEntry, AuditListReply } from '../shapes/audit.js';
 import { AuditJournals } from './audit/audit-journals.js';
-import { type Columns, fieldColumns, sendCsv } from './csv.js';
+import { type Columns, fieldColumns, nameFile, sendCsv } from './csv.js';
 
 const PAGE_ROWS = 200;
 
@@ -35,7 +36,10 @@ export class AuditController {
       );
       return { rows: entries, nextCursor };
     });
-    await sendCsv(response, 'audit.csv', COLUMNS, pages);
+    const names = await readNames(services, query.accountId === undefined ? [] : ['account'], query.accountId);
+    const period = { from: query.from, to: query.to ?? new Date().toISOString() };
+    const name = nameFile('audit', query.accountId && (names('account', query.accountId) ?? ''), period);
+    await sendCsv(response, name, COLUMNS, pages);
   }
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { type Columns, sendCsv } from './csv.js';
+import { type Columns, nameFile, sendCsv } from './csv.js';
 
 interface Row {
   name: string | null;
@@ -103,4 +103,14 @@ test('reads no further than the client does, and stops when the client leaves', 
   // Buffers of the two sockets hold a few megabytes at most.
   expect(read).toBeLessThan(200);
   server.close();
+});
+
+test.each<[name: string, account: string | undefined, from: string | undefined, to: string]>([
+  ['usage-acme-2026-11-01-2026-11-30.csv', 'acme', '2026-11-01T00:00:00Z', '2026-12-01T00:00:00Z'],
+  ['usage-acme-2026-11-01.csv', 'acme', '2026-11-01T09:00:00Z', '2026-11-01T10:00:00Z'],
+  ['usage-cafe-sons-2026-11-01.csv', '/Café "& Sons\r\n', '2026-11-01T00:00:00Z', '2026-11-01T00:00:00Z'],
+  ['usage-account-2026-11-01.csv', '東京', undefined, '2026-11-02T00:00:00Z'],
+  ['usage-all-2026-11-01.csv', undefined, '2026-11-01T00:00:00Z', '2026-11-02T00:00:00Z'],
+])('the file %s has its account and days', (name, account, from, to) => {
+  expect(nameFile('usage', account, { from, to })).toBe(name);
 });

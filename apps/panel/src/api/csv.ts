@@ -13,6 +13,26 @@ export function fieldColumns<Name extends string>(...names: readonly Name[]): Co
   return Object.fromEntries(names.map((name) => [name, (row) => row[name]]));
 }
 
+/** Most characters of a file's name that name an account. */
+const ACCOUNT_LENGTH_MAX = 40;
+
+/**
+ * Returns the name of a file with its account and the days, in UTC, that it covers: `usage-acme-2026-11-01-2026-11-30.csv`. Only letters, digits
+ * and signs that every system takes. Undefined: all accounts, or no start.
+ */
+export function nameFile(what: string, accountName: string | undefined, { from, to }: { from?: string | undefined; to: string }): string {
+  const slug = accountName
+    ?.normalize('NFKD')
+    .replace(/[^A-Za-z0-9]+/g, '-')
+    .slice(0, ACCOUNT_LENGTH_MAX)
+    .replace(/^-+|-+$/g, '')
+    .toLowerCase();
+  // The end is excluded: the file of a whole day ends with that day.
+  const last = Math.max(Date.parse(to) - 1, from === undefined ? 0 : Date.parse(from));
+  const days = [...(from === undefined ? [] : [Date.parse(from)]), last].map((at) => new Date(at).toISOString().slice(0, 10));
+  return `${[what, accountName === undefined ? 'all' : slug || 'account', ...new Set(days)].join('-')}.csv`;
+}
+
 /**
  * Sends rows as CSV (RFC 4180), page after page as fast as the client reads. Reads the first page before the head of the reply, so that a
  * refusal has its own status; a later failure breaks the connection, and no client takes half a file for a whole one.

@@ -353,7 +353,17 @@ test('money needs a recent sign-in', async () => {
   expect([late.status, late.body.error.code, received.length]).toEqual([403, 'confirmation_required', 1]);
 });
 
+/** Answers with the names that a file has. */
+function answerNames(): void {
+  panel.messaging.answer(accountList, () => ({ accounts: [accountRow(ACME)], nextCursor: null }));
+  panel.messaging.answer(projectList, ({ cursor }) =>
+    cursor === undefined ? { projects: [], nextCursor: 'p1' } : { projects: [project], nextCursor: null },
+  );
+  panel.messaging.answer(keyList, () => ({ keys: [{ keyId: KEY, name: null, lastFour: 'wxyz' } as never], nextCursor: null }));
+}
+
 test('a file of usage has all pages', async () => {
+  answerNames();
   const row = { requests: 1, estimatedRequests: 0, promptTokens: 2, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0 };
   const asked: object[] = [];
   panel.messaging.answer(usageQuery, (question) => {
@@ -369,7 +379,7 @@ test('a file of usage has all pages', async () => {
   expect([reply.status, reply.headers['content-type'], reply.headers['content-disposition']]).toEqual([
     200,
     'text/csv; charset=utf-8',
-    'attachment; filename="usage.csv"',
+    'attachment; filename="usage-acme-2027-01-01-2027-01-31.csv"',
   ]);
   const sums = 'requests,estimatedRequests,promptTokens,cachedTokens,outputTokens,reasoningTokens,costUsd,forfeitedUsd';
   const head = `model,${sums},cacheWriteTokens,cacheWrite1hTokens`;
@@ -383,6 +393,7 @@ test.each(USAGE_GROUPS)('a file of usage by %s has its column [sec-usage-columns
   const sums = { requests: 1, estimatedRequests: 0, promptTokens: 2, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0 };
   const row = { [field]: 'the group', ...sums, costPicoUsd: '0', forfeitedPicoUsd: '0' };
   panel.messaging.answer(usageQuery, ({ from }) => ({ from, to: '', rows: [row], nextCursor: null }) as never);
+  answerNames();
   const path = `/accounts/${ACME}/usage.csv?from=2027-01-01&to=2027-01-02&groupBy=${group}&tag=team`;
   const [head, first] = (await panel.send(path, { cookie: viewer.cookie })).text.split('\r\n');
   expect([head?.split(',').slice(0, 2), first?.split(',').slice(0, 2)]).toEqual([
@@ -402,6 +413,26 @@ test('price plans and scheduled prices are listed with the models only for who m
   const auditor = await panel.person('auditor');
   const replies = [await panel.send('/models', { cookie: viewer.cookie }), await panel.send('/models', { cookie: auditor.cookie })];
   expect(replies.map(({ body }) => body)).toEqual([models, list]);
+});
+
+test('a file of usage has names of account, project and key in its last columns', async () => {
+  const sums = { requests: 1, estimatedRequests: 0, promptTokens: 2, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0 };
+  const money = { costPicoUsd: '0', forfeitedPicoUsd: '0' };
+  const rows = [
+    { accountId: ACME, projectId: PROJECT, keyId: KEY, ...sums, ...money },
+    { accountId: OTHER, projectId: OTHER, keyId: OTHER, ...sums, ...money },
+  ];
+  panel.messaging.answer(usageQuery, ({ from }) => ({ from, to: '', rows, nextCursor: null }) as never);
+  answerNames();
+  const path = `/accounts/all/usage.csv?from=2027-01-01&to=2027-01-02&groupBy=account,project,key`;
+  const reply = await panel.send(path, { cookie: (await panel.person('admin')).cookie });
+  expect(reply.headers['content-disposition']).toBe('attachment; filename="usage-all-2027-01-01.csv"');
+  const lines = reply.text.split('\r\n').map((line) => line.split(',').slice(-3));
+  expect(lines.slice(0, 3)).toEqual([
+    ['account', 'project', 'key'],
+    ['Acme', 'web', '…wxyz'],
+    ['', '', ''],
+  ]);
 });
 
 test('an apply with a stale revision is a 409 of the catalog', async () => {

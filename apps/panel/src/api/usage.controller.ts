@@ -4,9 +4,10 @@ import { USAGE_GROUPS, type UsageGroup, UsageQueryRequest, type UsageRow, usageQ
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
+import { type NamedResource, type Names, readNames } from '../services/read-names.js';
 import { readPages, Services } from '../services/services.js';
 import type { UsageQueryReply } from '../shapes/billing.js';
-import { type Columns, fieldColumns, sendCsv } from './csv.js';
+import { type Columns, fieldColumns, nameFile, sendCsv } from './csv.js';
 
 /** Rows on a page of a file, the most that billing returns. */
 const PAGE_ROWS = 1_000;
@@ -29,9 +30,19 @@ export class UsageController {
     // Every page repeats the question of the first.
     const question = { ...query, to: query.to ?? new Date().toISOString(), limit: PAGE_ROWS };
     const services = this.services.askingFor(request);
+    const named = NAMED.filter((resource) => query.groupBy?.includes(resource));
+    const names = await readNames(services, [...new Set<NamedResource>(['account', ...named])], query.accountId);
     const pages = readPages((cursor) => services.ask(usageQuery, { ...question, cursor }));
-    await sendCsv(response, 'usage.csv', chooseColumns(query), pages);
+    const name = nameFile('usage', query.accountId && (names('account', query.accountId) ?? ''), question);
+    await sendCsv(response, name, { ...chooseColumns(query), ...nameColumns(named, names) }, pages);
   }
+}
+
+const NAMED = ['account', 'project', 'key'] as const;
+
+/** Names beside the ids, last, so that the columns before them stay where programs look for them. */
+function nameColumns(resources: readonly (typeof NAMED)[number][], names: Names): Columns<UsageRow> {
+  return Object.fromEntries(resources.map((resource) => [resource, (row: UsageRow) => names(resource, row[`${resource}Id`])]));
 }
 
 /** The groups of the question in their usual order, then the sums. */

@@ -164,6 +164,7 @@ export interface Percentiles {
   p50: number;
   p95: number;
   p99: number;
+  mean: number;
 }
 
 export interface TrafficGap {

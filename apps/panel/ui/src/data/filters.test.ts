@@ -11,7 +11,10 @@ import {
   RANGES,
   type RangeName,
   readFilters,
+  readOwnRange,
+  resolveBefore,
   resolveSpan,
+  toTimeInput,
   writeFilters,
 } from './filters.js';
 
@@ -43,6 +46,10 @@ test('an address and its filters are the same', () => {
     costMax: fc.constantFrom('1', '10'),
     tookMin: fc.constantFrom('0', '2', '0.25'),
     tookMax: fc.constantFrom('60', '3.5'),
+    actor: text,
+    action: text,
+    target: text,
+    tagName: text,
   };
   const byRange = fc.record({ range: choice<RangeName>(RANGES), ...others }, { requiredKeys: [] });
   const byTimes = fc.record({ from: fc.constant(iso(NOW - DAY_MS)), to: fc.constant(iso(NOW)), ...others }, { requiredKeys: ['from'] });
@@ -95,4 +102,42 @@ describe('the time of filters', () => {
   test('stays the same within a minute, so that nothing is asked twice', () => {
     expect(resolveSpan({}, NOW + 20_000, '24h')).toEqual(resolveSpan({}, NOW, '24h'));
   });
+});
+
+test.each<[start: string, end: string, read: object]>([
+  ['2026-11-01T00:00', '2026-11-02T12:30', { from: '2026-11-01T00:00:00.000Z', to: '2026-11-02T12:30:00.000Z' }],
+  ['2026-11-01T00:00', '', { from: '2026-11-01T00:00:00.000Z', to: undefined }],
+  ['', '2026-11-02T12:30', { fault: 'Choose a day and a time.', field: 'from' }],
+  ['2026-11-02T00:00', '2026-11-02T00:00', { fault: 'The end is after the start.', field: 'to' }],
+  ['2026-12-01T00:00', '', { fault: 'The start is not over yet.', field: 'from' }],
+  ['2026-01-01T00:00', '2026-04-11T00:01', { fault: 'Choose at most 100 days.', field: 'from' }],
+])('an own range from "%s" to "%s" in UTC', (start, end, read) => {
+  expect(readOwnRange(start, end, NOW, 100)).toEqual(read);
+});
+
+test('an input has a moment to the minute', () => {
+  expect(toTimeInput(NOW)).toBe('2026-11-23T13:02');
+});
+
+test.each<[title: string, filters: Filters, from: string, to: string, name: string]>([
+  ['24 h', { range: '24h' }, '2026-11-21T13:02', '2026-11-22T13:02', 'the 24 h before'],
+  ['no range', {}, '2026-11-09T13:02', '2026-11-16T13:02', 'the 7 d before'],
+  ['the month', { range: 'month' }, '2026-10-01T00:00', '2026-10-23T13:02', 'the same part of the month before'],
+  [
+    'a start and an end',
+    { from: '2026-11-10T00:00Z', to: '2026-11-12T00:00Z' },
+    '2026-11-08T00:00',
+    '2026-11-10T00:00',
+    'as long a time before',
+  ],
+  ['a start', { from: '2026-11-23T12:00Z' }, '2026-11-23T10:58', '2026-11-23T12:00', 'as long a time before'],
+])('the time before %s is as long as what is over of it', (_title, filters, from, to, name) => {
+  const before = resolveBefore(filters, resolveSpan(filters, NOW, '7d'), NOW, '7d');
+  expect({ from: toTimeInput(before.from), to: toTimeInput(before.to), name: before.name }).toEqual({ from, to, name });
+});
+
+test('the month before a longer part of a month is not exceeded', () => {
+  const last = Date.parse('2026-03-31T12:00:00Z');
+  const before = resolveBefore({ range: 'month' }, resolveSpan({ range: 'month' }, last, '7d'), last, '7d');
+  expect([toTimeInput(before.from), toTimeInput(before.to)]).toEqual(['2026-02-01T00:00', '2026-03-01T00:00']);
 });

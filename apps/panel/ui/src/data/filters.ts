@@ -28,6 +28,8 @@ export interface Filters {
   tookMax?: string;
   group?: Group;
   measure?: Measure;
+  /** Name of the tag to group by. */
+  tagName?: string;
   /** Part of a name. */
   search?: string;
   /** The person or program that made a key. */
@@ -38,11 +40,20 @@ export interface Filters {
   budget?: string;
   /** Column of a table, with `-` before it for the largest first. */
   sort?: string;
+  /** Person or program of the journal: `user/<id>`. */
+  actor?: string;
+  /** Recorded change: `budget.create`. */
+  action?: string;
+  /** Changed row: `key/<id>`. */
+  target?: string;
 }
 
 export const RANGES = { '1h': '1 h', '24h': '24 h', '7d': '7 d', '30d': '30 d', month: 'Month' } as const;
 export type RangeName = keyof typeof RANGES;
-export const GROUPS = { model: 'Model', project: 'Project', key: 'Key', upstream: 'Upstream', ending: 'Ending' } as const;
+export const GROUPS = {
+  ...({ account: 'Account', model: 'Model', project: 'Project', key: 'Key', upstream: 'Upstream', ending: 'Ending' } as const),
+  ...({ user: 'User', tag: 'Tag', client: 'Client', session: 'Session' } as const),
+};
 export type Group = keyof typeof GROUPS;
 export const MEASURES = { cost: 'Cost', requests: 'Requests', tokens: 'Tokens' } as const;
 export type Measure = keyof typeof MEASURES;
@@ -55,6 +66,7 @@ const NAMES: (keyof Filters)[] = [
   ...(['range', 'from', 'to', 'project', 'key', 'model', 'upstream', 'ending', 'group', 'measure'] as const),
   ...(['status', 'code', 'user', 'tag', 'costMin', 'costMax', 'tookMin', 'tookMax'] as const),
   ...(['search', 'creator', 'only', 'budget', 'sort'] as const),
+  ...(['actor', 'action', 'target', 'tagName'] as const),
 ];
 /** Filters with a form of their own. */
 const FORMS: Partial<Record<keyof Filters, (value: string) => boolean>> = {
@@ -139,8 +151,50 @@ export function resolveSpan({ range, from, to }: Filters, now: number, fallback:
 
 function findStart(range: RangeName, end: number): number {
   if (range !== 'month') return end - LENGTHS[range];
-  const now = new Date(end);
-  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+  return monthStart(end);
+}
+
+/** Returns the start of a moment's month in UTC, or of one so many months away. */
+export function monthStart(at: number, months = 0): number {
+  const date = new Date(at);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, 1);
+}
+
+/**
+ * Returns the time before a span, as long as what of the span is over; for a month the same part of the month before. `name` says which.
+ */
+export function resolveBefore({ range, from }: Filters, span: TimeSpan, now: number, fallback: RangeName): TimeSpan & { name: string } {
+  const over = Math.min(span.to, Math.floor(now / 60_000) * 60_000);
+  if (!from && (range ?? fallback) === 'month') {
+    const start = monthStart(span.from, -1);
+    return { ...span, from: start, to: Math.min(start + over - span.from, span.from), name: 'the same part of the month before' };
+  }
+  const name = from ? 'as long a time before' : `the ${RANGES[range ?? fallback]} before`;
+  return { ...span, from: span.from - (over - span.from), to: span.from, name };
+}
+
+const INPUT_LENGTH = '2026-11-23T13:02'.length;
+
+/** Renders a moment for an input of date and time, which means UTC here. */
+export function toTimeInput(ms: number): string {
+  return new Date(ms).toISOString().slice(0, INPUT_LENGTH);
+}
+
+/** Reads the two inputs of a range of the person's own, in UTC; an empty end means now. Returns the range, or what is wrong with it. */
+export function readOwnRange(
+  start: string,
+  end: string,
+  now: number,
+  daysMax = Number.POSITIVE_INFINITY,
+): { from: string; to: string | undefined } | { fault: string; field: 'from' | 'to' } {
+  const [from, to] = [start, end].map((text) => Date.parse(`${text}Z`)) as [number, number];
+  if (Number.isNaN(from)) return { fault: 'Choose a day and a time.', field: 'from' };
+  if (end !== '' && Number.isNaN(to)) return { fault: 'Choose a day and a time, or none for now.', field: 'to' };
+  const last = end === '' ? now : to;
+  if (last <= from)
+    return { fault: end === '' ? 'The start is not over yet.' : 'The end is after the start.', field: end === '' ? 'from' : 'to' };
+  if (last - from > daysMax * DAY_MS) return { fault: `Choose at most ${daysMax} days.`, field: 'from' };
+  return { from: new Date(from).toISOString(), to: end === '' ? undefined : new Date(to).toISOString() };
 }
 
 /** The filters of the address; `change` writes it, and `hrefWith` is the address of another choice. */

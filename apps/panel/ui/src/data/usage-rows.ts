@@ -2,10 +2,22 @@ import type { UsageRow } from '../../../src/shapes/billing.js';
 import { count, exactUsd, roundedUsd, shortCount } from '../format/numbers.js';
 import type { Group, Measure } from './filters.js';
 
-/** The value of a row that a group is by. An upstream of null: the request reached none. */
+/** Stands for no value: the request reached no upstream, or named no user, tag, client or session. */
+export const NO_VALUE = 'none';
+
+/** The value of a row that a group is by. */
 export function readGroupId(row: UsageRow, group: Group): string {
-  const id = { project: row.projectId, key: row.keyId, model: row.model, upstream: row.upstream ?? 'none', ending: row.ending }[group];
-  return id ?? '';
+  const field = group === 'account' || group === 'project' || group === 'key' ? (`${group}Id` as const) : group;
+  return row[field] ?? NO_VALUE;
+}
+
+/** `+12 %`, `−8 %`, `× 12` from tenfold on. Null: nothing was before. */
+export function describeChange(now: bigint, before: bigint): string | null {
+  if (before <= 0n) return null;
+  const ratio = Number((now * 10_000n) / before) / 10_000;
+  if (ratio >= 10) return `× ${count(Math.round(ratio))}`;
+  const change = Math.round((ratio - 1) * 100);
+  return `${change > 0 ? '+' : change < 0 ? '−' : ''}${Math.abs(change)} %`;
 }
 
 export function readMeasure(row: UsageRow, measure: Measure): bigint {

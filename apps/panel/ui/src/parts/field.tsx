@@ -105,18 +105,21 @@ export function SelectField<Value extends string | number>({
       <label htmlFor={id}>{label}</label>
       <select {...rest} id={id} className={styles.select} onChange={(event) => onChoose(chosenOf(event.target, all))}>
         <Options options={options} />
-        {groups.map((group) => (
-          <optgroup key={group.title} label={group.title}>
-            <Options options={group.options} />
-          </optgroup>
-        ))}
+        <Groups groups={groups} />
       </select>
     </div>
   );
 }
 
 /** A select without a visible label, for filters. `all`: the text of no choice. */
-export function CompactSelect({ label, options, onChoose, all, ...rest }: SelectProps & ChoiceProps<string> & { all: string }) {
+export function CompactSelect({
+  label,
+  options,
+  groups = [],
+  onChoose,
+  all,
+  ...rest
+}: SelectProps & ChoiceProps<string> & OptionGroups<string> & { all: string }) {
   return (
     <select
       {...rest}
@@ -126,8 +129,17 @@ export function CompactSelect({ label, options, onChoose, all, ...rest }: Select
       onChange={(event) => onChoose(event.target.value)}
     >
       <Options options={[['', all], ...options]} />
+      <Groups groups={groups} />
     </select>
   );
+}
+
+function Groups({ groups }: Required<OptionGroups<string | number>>) {
+  return groups.map(({ title, options }) => (
+    <optgroup key={title} label={title}>
+      <Options options={options} />
+    </optgroup>
+  ));
 }
 
 function Options({ options }: { options: readonly Option<string | number>[] }) {

@@ -15,7 +15,7 @@ import { SpendChart } from '../../parts/spend-chart.js';
 import { type Column, Table } from '../../parts/table.js';
 import { RouteList, Troubles } from '../upstreams/route-list.js';
 import { collectRoutes } from '../upstreams/upstream-state.js';
-import { Traffic } from '../usage/usage.js';
+import { Traffic } from '../usage/traffic.js';
 import { otherPrices } from './differences.js';
 import { abilities, type PriceRow, priceRows, renderLongestReply, type Scheduled } from './model-words.js';
 

@@ -1,0 +1,74 @@
+import { type ReactNode, useMemo } from 'react';
+import { Link } from 'wouter';
+import { GROUPS, type Group } from '../../data/filters.js';
+import { describeChange } from '../../data/usage-rows.js';
+import { count, decimalsForAll } from '../../format/numbers.js';
+import { Money } from '../../parts/money.js';
+import { Empty } from '../../parts/page.js';
+import { type Column, Table } from '../../parts/table.js';
+import type { GroupSum } from './sums.js';
+
+interface UsageTableProps {
+  /** Undefined while loading. */
+  sums: GroupSum[] | undefined;
+  total: GroupSum | undefined;
+  /** Sums of the time before. Undefined while they load, or where they cannot be had. */
+  before: GroupSum[] | undefined;
+  group: Group;
+  formatName: (id: string) => string;
+  /** Address of the page with this group alone. Undefined: there is none. */
+  linkTo: (id: string) => string | undefined;
+}
+
+/** One row for each group, the most expensive first, and the sum. */
+export function UsageTable({ sums, total, before, group, formatName, linkTo }: UsageTableProps) {
+  const showsWrites = (total?.writtenTokens ?? 0) !== 0;
+  const decimals = decimalsForAll(sums?.map(({ cost }) => cost) ?? []);
+  const earlier = useMemo(() => before && new Map(before.map(({ id, cost }) => [id, cost])), [before]);
+  const describe = ({ id, cost }: GroupSum) => {
+    if (!earlier) return '';
+    return describeChange(cost, earlier.get(id) ?? 0n) ?? (cost > 0n ? 'new' : '');
+  };
+  const columns: (Column<GroupSum> & { foot: (total: GroupSum) => ReactNode })[] = [
+    { head: GROUPS[group], grow: true, cell: ({ id }) => <Name to={linkTo(id)}>{formatName(id)}</Name>, foot: () => 'Total' },
+    { head: 'Requests', align: 'end', cell: ({ requests }) => count(requests), foot: ({ requests }) => count(requests) },
+    ...(
+      [
+        ['Prompt tokens', 'promptTokens'],
+        ['Cached', 'cachedTokens'],
+        ...(showsWrites ? ([['Written to cache', 'writtenTokens']] as const) : []),
+        ['Output tokens', 'outputTokens'],
+      ] as const
+    ).map(([head, field]) => ({
+      ...{ head, align: 'end' as const, wide: true },
+      cell: (row: GroupSum) => count(row[field]),
+      foot: (row: GroupSum) => count(row[field]),
+    })),
+    {
+      head: 'Cost',
+      align: 'end',
+      cell: ({ cost }) => <Money pico={cost} decimals={decimals} plain />,
+      foot: ({ cost }) => <Money pico={cost} decimals={decimals} plain />,
+    },
+    {
+      head: 'Change',
+      align: 'end',
+      cell: describe,
+      foot: ({ cost }) => describeChange(cost, before?.reduce((sum, row) => sum + row.cost, 0n) ?? 0n) ?? '',
+    },
+  ];
+  return (
+    <Table<GroupSum>
+      caption={`Sums by ${GROUPS[group].toLowerCase()}`}
+      rows={sums}
+      rowKey={({ id }) => id}
+      empty={<Empty icon="usage" title="No requests in this time" text="Choose a longer time, or fewer filters." />}
+      columns={columns}
+      foot={total && columns.map(({ foot }) => foot(total))}
+    />
+  );
+}
+
+function Name({ to, children }: { to: string | undefined; children: string }) {
+  return to === undefined ? children : <Link to={to}>{children}</Link>;
+}
