@@ -25,14 +25,6 @@ function inUsd({ field, before, after }: FieldChange): FieldChange {
   return { field: name, before: usd(before), after: usd(after) };
 }
 
-/** The changes in one line, without ids and the time of creation, which the entry has already. */
-export function summarizeChange(entry: Pick<AuditEntry, 'before' | 'after'>): string {
-  return listChanges(entry)
-    .filter(({ field }) => !/Id$|^createdAt$/.test(field))
-    .map(({ field, before, after }) => `${field}: ${before === undefined ? '' : `${formatValue(before)} → `}${formatValue(after)}`)
-    .join(', ');
-}
-
 /** A value in one line: text as it is, nothing as a dash. */
 export function formatValue(value: unknown): string {
   if (value === undefined || value === null) return '–';

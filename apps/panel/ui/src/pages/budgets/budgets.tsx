@@ -4,7 +4,7 @@ import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import type { Budget, BudgetListReply } from '../../../../src/shapes/billing.js';
 import { useApi } from '../../data/api.js';
 import { collectMoney, computeLeft, PERIODS } from '../../data/budgets.js';
-import { useFilters } from '../../data/filters.js';
+import { useFilters, writeFilters } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
 import { BudgetAmount, BudgetUse } from '../../parts/budget-use.js';
@@ -22,7 +22,7 @@ const REFETCH_MS = 15_000;
 
 /** The budgets of an account, its projects and its keys: what is spent, held and left of each. */
 export function Budgets() {
-  const { account, may } = useSession();
+  const { account, linkTo, may } = useSession();
   const { data } = useApi<BudgetListReply>(`/accounts/${account}/budgets`, { refetchMs: REFETCH_MS });
   const { targetName, targetHref } = useBudgetTargets();
   const { filters, change } = useFilters();
@@ -82,6 +82,19 @@ export function Budgets() {
                 cell: (budget) => <BudgetAmount budget={budget} amount={computeLeft(budget)} left />,
               },
               { head: 'Resets', wide: true, cell: (budget) => <Reset budget={budget} /> },
+              ...(may('audit.read')
+                ? [
+                    {
+                      head: '',
+                      key: 'history',
+                      align: 'end' as const,
+                      wide: true,
+                      cell: ({ budgetId }: Budget) => (
+                        <Link to={linkTo('audit') + writeFilters({ target: `budget/${budgetId}` })}>History</Link>
+                      ),
+                    },
+                  ]
+                : []),
               buttonColumn<Budget>('Change', setEditing, {
                 has: () => may('budgets'),
                 label: (budget) => `Change the budget of ${targetName(budget)}`,
