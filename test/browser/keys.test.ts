@@ -56,7 +56,7 @@ describeWithBrowser('keys', () => {
     await page.getByRole('button', { name: 'Edit limited' }).click();
     await dialog.getByText('Limits', { exact: false }).first().click();
     await dialog.getByLabel('Requests a minute').first().fill('');
-    await dialog.getByLabel('Requests at once').fill('5');
+    await dialog.getByLabel('Concurrent requests').fill('5');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect((await listKeys(tenant)).find(({ name }) => name === 'limited')).toMatchObject({

@@ -4,6 +4,7 @@ import { ApiError } from '../data/api.js';
 import { loadPage } from '../data/load-page.js';
 import { useLate } from '../data/page-failure.js';
 import { useSession } from '../data/session.js';
+import { ButtonLink } from '../parts/button.js';
 import { Empty, Failure, Page } from '../parts/page.js';
 
 function page(load: () => Promise<ComponentType>): ComponentType {
@@ -58,7 +59,9 @@ export function Routes() {
         </Route>
         <Route>
           <Page title="No such page">
-            <Empty icon="search" title="The panel has no page with this address" />
+            <Empty icon="search" title="The panel has no page with this address">
+              <ButtonLink to={linkTo('overview')}>Overview</ButtonLink>
+            </Empty>
           </Page>
         </Route>
       </Switch>

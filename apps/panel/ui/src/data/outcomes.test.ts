@@ -8,7 +8,7 @@ test.each([
   [{ status: 429, code: 'rate_limit_exceeded' }, '429 rate_limit_exceeded', 'warn', true],
   [{ status: 503, code: 'model_unavailable' }, '503 model_unavailable', 'bad', true],
   // A stream that broke after its head.
-  [{ status: 200, code: 'upstream_error' }, '200 upstream_error', 'bad', true],
+  [{ status: 200, code: 'upstream_error' }, 'Broke off: upstream_error', 'bad', true],
 ])('%j is %s', (outcome, name, tone, error) => {
   expect([outcomeName(outcome), outcomeTone(outcome), isError(outcome)]).toEqual([name, tone, error]);
 });
@@ -30,7 +30,7 @@ test.each([
   ['403 origin_not_allowed', 'refused'],
   ['429 model_capacity', 'upstream'],
   ['502 upstream_error', 'upstream'],
-  ['200 upstream_error', 'upstream'],
+  ['Broke off: upstream_error', 'upstream'],
 ])('%s has the colour of %s, alone and beside others [money-outcome-colours]', (name, meaning) => {
   expect(findMeaning(name)).toBe(meaning);
   const alone = outcomeColours([name]).get(name);

@@ -5,7 +5,8 @@ import type { ListedEnding } from '../../../src/shapes/requests.js';
 export function outcomeName({ status, code }: Pick<TrafficOutcome, 'status' | 'code'>): string {
   if (code === 'client_disconnected') return 'Client left';
   if (code === null) return status < 400 ? 'Completed' : `Status ${status}`;
-  return `${status} ${code}`;
+  // The status was sent before the error.
+  return status < 400 ? `Broke off: ${code}` : `${status} ${code}`;
 }
 
 export function outcomeTone({ status, code }: Pick<TrafficOutcome, 'status' | 'code'>): Tone {
@@ -72,7 +73,7 @@ const CODES: Record<Meaning, string[]> = {
     '504 upstream_timeout',
     '429 model_capacity',
     '500 internal_error',
-    '200 upstream_error',
+    'Broke off: upstream_error',
   ],
 };
 
@@ -107,11 +108,11 @@ export const REASONS: Record<ListedEnding, { name: string; tone: Tone; meaning: 
     tone: 'warn',
     meaning: 'The client closed the connection. It pays for what had been received.',
   },
-  released: { name: 'Released', tone: 'neutral', meaning: 'The request ended before an upstream was called. It costs nothing.' },
+  released: { name: 'Not started', tone: 'neutral', meaning: 'The request ended before an upstream was called. It costs nothing.' },
   'lease-expired': {
-    name: 'Lease expired',
+    name: 'Not settled in time',
     tone: 'warn',
-    meaning: 'No service settled in time, so the reaper charged the last meter reading.',
+    meaning: 'No service settled it in time, so Tollgate charged what was last counted.',
   },
   refused: { name: 'Refused', tone: 'warn', meaning: 'Tollgate refused the request. It made no hold and costs nothing.' },
 };

@@ -243,7 +243,7 @@ export function AccountLimits({ account, onClose }: { account: ShownAccount; onC
     <DialogForm title={`Limits: ${account.name}`} submit="Save" change={saving} onDone={onClose} onClose={onClose}>
       <p>All projects of the account share these limits. Each project and key also has its own.</p>
       <LimitField label="Requests a minute" max={REQUESTS_PER_MINUTE_MAX} value={perMinute} onText={setPerMinute} />
-      <LimitField label="Requests at once" max={CONCURRENCY_MAX} value={atOnce} onText={setAtOnce} />
+      <LimitField label="Concurrent requests" max={CONCURRENCY_MAX} value={atOnce} onText={setAtOnce} />
       <LimitField label="Tokens a minute" max={TOKENS_MAX} value={tokens} onText={setTokens} />
       <LimitField label="Most projects" max={PROJECTS_MAX} value={projects} onText={setProjects} required />
       <LimitField label="Most active keys" max={ACTIVE_KEYS_MAX} value={keys} onText={setKeys} required />

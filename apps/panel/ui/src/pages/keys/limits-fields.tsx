@@ -60,7 +60,7 @@ export function LimitsFields({ draft, onChange, operatorLimits }: LimitsFieldsPr
             placeholder={describeMost(operatorLimits?.tokensPerMinuteMax)}
           />
           <LimitField
-            label="Requests at once"
+            label="Concurrent requests"
             max={CONCURRENCY_MAX}
             value={draft.atOnce}
             onText={(atOnce) => change({ atOnce })}

@@ -73,7 +73,7 @@ export function Ledger() {
         <Card flush title="Rules">
           <Table<LedgerInvariant>
             caption="Rules of the last check"
-            rows={last?.invariants ?? (data ? [] : undefined)}
+            rows={last?.invariants.toSorted(byNumber) ?? (data ? [] : undefined)}
             placeholders={11}
             rowKey={({ id }) => id}
             empty={<p />}
@@ -135,6 +135,11 @@ export function Ledger() {
       </Card>
     </Page>
   );
+}
+
+/** I2 before I10. */
+function byNumber({ id: one }: LedgerInvariant, { id: other }: LedgerInvariant): number {
+  return one.localeCompare(other, 'en', { numeric: true });
 }
 
 const SERVICES: Record<JournalCheck['service'], string> = { catalog: 'Catalog', panel: 'Panel' };

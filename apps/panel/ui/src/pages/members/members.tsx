@@ -72,7 +72,7 @@ export function Members() {
           placeholders={3}
           rowKey={({ userId }) => userId}
           isMuted={({ disabledAt }) => disabledAt !== null}
-          empty={<Empty icon="members" title="No one has a role here" />}
+          empty={<Empty icon="members" title="No one has a role in this account" text="People with a role of the platform see it too." />}
           columns={[
             { head: 'Name', grow: true, cell: ({ name, email }) => <TwoLines main={name} more={email} /> },
             { head: 'Role', wrap: true, cell: findRole },

@@ -63,9 +63,6 @@ export function Overview() {
           <Figure label="Requests" note={`${renderTokens(data.total)} tokens`}>
             {count(data.total.requests)}
           </Figure>
-          <Figure label="Not completed" note={notCompleted(data)}>
-            {percent(shareNotCompleted(data))}
-          </Figure>
           <Figure label="Errors" note={data && `${count(errors)} of ${count(data.traffic.requests)}, with refusals`}>
             {data && percent(data.traffic.requests > 0 ? errors / data.traffic.requests : 0)}
           </Figure>
@@ -153,18 +150,6 @@ const SPENDERS = [
   { group: 'project', title: 'Projects', field: 'byProject' },
   { group: 'key', title: 'Keys', field: 'byKey' },
 ] as const;
-
-function shareNotCompleted({ byEnding, total }: OverviewReply): number {
-  return total.requests > 0 ? 1 - completed(byEnding) / total.requests : 0;
-}
-
-function notCompleted({ byEnding, total }: OverviewReply): string {
-  return `${count(total.requests - completed(byEnding))} of ${count(total.requests)}`;
-}
-
-function completed(byEnding: OverviewReply['byEnding']): number {
-  return byEnding.find((row) => readGroupId(row, 'ending') === 'completed')?.requests ?? 0;
-}
 
 const BUDGETS_MAX = 5;
 

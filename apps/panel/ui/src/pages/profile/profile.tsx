@@ -11,6 +11,7 @@ import { SelectField, TextField } from '../../parts/field.js';
 import { Card, Columns, Failure, Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { relativeTime, zoneName } from '../../parts/time.js';
+import { nameBrowser } from './name-browser.js';
 
 /** The signed-in person: name, password, sessions. */
 export function Profile() {
@@ -43,7 +44,7 @@ export function Profile() {
           placeholders={2}
           rowKey={({ sessionId }) => sessionId}
           columns={[
-            { head: 'Browser', grow: true, cell: ({ userAgent, address }) => <TwoLines main={userAgent ?? 'Unknown'} more={address} /> },
+            { head: 'Browser', grow: true, cell: ({ userAgent, address }) => <TwoLines main={nameBrowser(userAgent)} more={address} /> },
             { head: 'Signed in', wide: true, cell: ({ createdAt }) => relativeTime(createdAt, Date.now()) },
             { head: 'Last use', cell: ({ seenAt }) => relativeTime(seenAt, Date.now()) },
             {

@@ -162,7 +162,7 @@ export function EditProject({ project, onMade, onClose }: EditProjectProps) {
             placeholder="Default of the platform"
           />
           <LimitField
-            label="Requests at once"
+            label="Concurrent requests"
             max={CONCURRENCY_MAX}
             value={atOnce}
             onText={setAtOnce}
