@@ -180,7 +180,11 @@ function ownSettings(name: ServiceName, { connections, ports, secrets }: Parts):
   const upstreamPort = String(ports['upstream-sim']);
   switch (name) {
     case 'billing':
-      return { DATABASE_URL: connections.databaseUrls.billing, KEY_PEPPER: secrets.keyPepper };
+      return {
+        DATABASE_URL: connections.databaseUrls.billing,
+        KEY_PEPPER: secrets.keyPepper,
+        PANEL_URL: `http://127.0.0.1:${connections.panelPort}`,
+      };
     case 'catalog':
       return { DATABASE_URL: connections.databaseUrls.catalog, UPSTREAM_LOCAL_URL: `http://127.0.0.1:${upstreamPort}/v1` };
     case 'gateway':

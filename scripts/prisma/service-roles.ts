@@ -174,9 +174,15 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
       ledger_report: { select: true, insert: true, delete: true },
       // The content of an event never changes.
       money_event: { select: true, insert: true, update: ['published_at'], delete: true },
-      webhook: { select: true, insert: true, update: ['secret_version', 'previous_until'], delete: true },
+      webhook: {
+        select: true,
+        insert: true,
+        update: ['url', 'allow_private_network', 'format', 'muted_at', 'secret_version', 'previous_until'],
+        delete: true,
+      },
       webhook_delivery: { select: true, insert: true, update: ['done', 'last', 'attempts', 'due_at', 'failure'], delete: true },
       dead_letter: { select: true, insert: true, delete: true },
+      webhook_answer: { select: true, insert: true, update: ['attempts', 'answer', 'accepted', 'milliseconds', 'at'] },
     },
   },
   catalog: {

@@ -7,7 +7,20 @@ import { axeFindings, describeWithBrowser, openPage, type Scheme, sharedBrowser,
 
 const SCHEMES: Scheme[] = ['light', 'dark'];
 /** Pages of an account, by the names in their address. */
-const OF_ACCOUNT = ['overview', 'usage', 'requests', 'projects', 'keys', 'playground', 'budgets', 'money', 'models', 'members', 'audit'];
+const OF_ACCOUNT = [
+  'overview',
+  'usage',
+  'requests',
+  'projects',
+  'keys',
+  'playground',
+  'budgets',
+  'money',
+  'notifications',
+  'models',
+  'members',
+  'audit',
+];
 const OF_PLATFORM = ['overview', 'accounts', 'upstreams', 'ledger', 'margin', 'audit'];
 /** Tabs of the page Models. */
 const TABS = ['scheduled', 'file', 'history'];

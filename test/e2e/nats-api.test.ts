@@ -145,6 +145,12 @@ describe('the examples of the page', () => {
       () => ask(user, subject, request),
       ({ via }) => via !== null,
     );
+  /** Returns the id of an event of the account. */
+  const hearEventId = async (): Promise<string> => {
+    const events = heard.get('billing.v1.event.balance-low') as { eventId: string }[];
+    while (events.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    return events[0]?.eventId ?? '';
+  };
   const noteRows = (subject: string, rows: readonly WrittenRow[]): void => {
     for (const { action, via } of rows) writers.add(`${subject}: ${action} by ${via}`);
   };
@@ -166,6 +172,7 @@ describe('the examples of the page', () => {
 
   test.each(EXAMPLES.map((example, index) => [`${index + 1}: ${example.subject}`, example] as const))('%s', async (_, example) => {
     const { user, subject, payload, reply: expected } = example;
+    if (payload.includes('$EVENT_ID')) known.EVENT_ID = await hearEventId();
     const request = filledIn(payload, known);
     expect(listFaults(subject, 'request', request)).toBeUndefined();
     const { result, rows, changed } = await watched(user, subject, request);
@@ -221,7 +228,8 @@ describe('the examples of the page', () => {
     // Acts, and what another example has ended or an example without an id makes anew.
     expect(written).toEqual([
       ...['plan.subscribe', 'plan.cancel', 'usage.rebuild', 'ledger.check', 'upstream.test', 'invite.withdraw', 'invite.create'],
-      ...['budget.create', 'webhook.create', 'webhook.test', 'webhook.rotate', 'webhook.replay', 'webhook.remove'],
+      ...['budget.create', 'webhook.create', 'webhook.update', 'webhook.update', 'webhook.test', 'webhook.resend'],
+      ...['webhook.rotate', 'webhook.replay', 'webhook.remove'],
     ]);
     expect(await books()).toEqual(before);
     expect(outcomes).toEqual([
@@ -261,6 +269,7 @@ describe('invalid requests get typed errors', () => {
       TODAY: '2026-01-01',
       MONTH: '2026-01',
       KEY_DIGEST: 'a'.repeat(64),
+      EVENT_ID: '0190a6f0-7c1e-7000-8000-0000000000c1',
     });
     expect(fields.every((name) => name in example)).toBe(true);
     const { [field]: _, ...without } = example;

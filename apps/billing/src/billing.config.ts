@@ -1,6 +1,8 @@
-import { IsBoolean, IsInt, IsString, Max, Min, MinLength } from 'class-validator';
+import { IsBoolean, IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
 import { IsPostgresUrl } from '#database/postgres-url.js';
 import { ForwardProxyConfig } from '#network/forward-proxy/forward-proxy.config.js';
+
+const PANEL_URL = /^none$|^https?:\/\/[^/?#@\s]+$/;
 
 /** Settings of the billing service. The name of a variable is the name of its field in capitals. */
 export class BillingConfig extends ForwardProxyConfig {
@@ -36,6 +38,8 @@ export class BillingConfig extends ForwardProxyConfig {
   @IsInt() @Min(1_000) @Max(60_000) journalReadTimeoutMs = 10_000;
   /** Milliseconds between rounds of one replica that deliver money events: about the longest that one waits. */
   @IsInt() @Min(50) @Max(60_000) eventIntervalMs = 500;
+  /** Origin at which browsers reach the panel, for the links of messages to chats. `none`: they have no link. */
+  @Matches(PANEL_URL, { message: 'must be none or an origin such as https://panel.example.com' }) panelUrl = 'none';
   /** True to publish every settlement, which costs about a tenth of the settlement itself. */
   @IsBoolean() holdSettledEvents = false;
   /** Limits of new projects that name none. */
@@ -44,4 +48,9 @@ export class BillingConfig extends ForwardProxyConfig {
   /** Most projects and active keys of new accounts. */
   @IsInt() @Min(1) @Max(100_000) projectsMaxDefault = 100;
   @IsInt() @Min(1) @Max(1_000_000) activeKeysMaxDefault = 1_000;
+
+  /** Secret and link of messages to webhooks. */
+  get messageSettings(): { pepper: string; panelUrl: string | null } {
+    return { pepper: this.keyPepper, panelUrl: this.panelUrl === 'none' ? null : this.panelUrl };
+  }
 }

@@ -28,6 +28,7 @@ import { RequestsController } from './api/requests.controller.js';
 import { TrafficController } from './api/traffic.controller.js';
 import { UpstreamsController } from './api/upstreams.controller.js';
 import { UsageController } from './api/usage.controller.js';
+import { WebhooksController } from './api/webhooks.controller.js';
 import { SummedRefusals } from './audit/summed-refusals.js';
 import { BodyReader } from './http/body-reader.js';
 import { CallerRates } from './http/caller-rates.js';
@@ -104,6 +105,7 @@ export function panelModule(
       TrafficController,
       UpstreamsController,
       UsageController,
+      WebhooksController,
     ],
     providers: [
       { provide: APP_GUARD, useValue: new OriginGuard(origins) },

@@ -114,6 +114,10 @@ test.each<[sentence: string, row: Parameters<typeof describeRow>]>([
     'subscribed account acme to a plan of $20 each month',
     ['plan.subscribe', `subscription/${OTHER}`, null, { amountPicoUsd: '20000000000000', period: 'month' }],
   ],
+  [
+    'muted the webhook to https://hooks.example.com for account acme',
+    ['webhook.update', `webhook/${OTHER}`, { muted: false }, { origin: 'https://hooks.example.com', muted: true }],
+  ],
   ['closed month 2027-01', ['month.close', 'month/2027-01', null, {}, null]],
   [
     'applied revision 3 of the catalog from c.yaml: 2 models added, 1 model repriced',

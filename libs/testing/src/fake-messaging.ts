@@ -3,7 +3,7 @@ import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#con
 import { EncodedJson } from '#messaging/encoded-json.js';
 import type { CallOptions, EventStream, Messaging } from '#messaging/messaging.js';
 
-type Answer = (payload: never) => unknown;
+type Answer = (payload: never, options: CallOptions) => unknown;
 
 /** Messaging without a server. The test answers requests and serves streams. */
 export class FakeMessaging implements Messaging {
@@ -18,7 +18,10 @@ export class FakeMessaging implements Messaging {
   private readonly reconnects: (() => void)[] = [];
 
   /** Sets the handler of an endpoint. Its errors reach the caller. */
-  answer<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, handler: (payload: Request) => Reply | Promise<Reply>): void {
+  answer<Request extends object, Reply>(
+    endpoint: Endpoint<Request, Reply>,
+    handler: (payload: Request, options: CallOptions) => Reply | Promise<Reply>,
+  ): void {
     this.answers.set(endpoint.subject, handler as Answer);
   }
 
@@ -30,10 +33,14 @@ export class FakeMessaging implements Messaging {
     this.streams.set(endpoint.subject, serve as (payload: never, stream: FakeEventStream<never>) => void);
   }
 
-  async request<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> {
+  async request<Request extends object, Reply>(
+    endpoint: Endpoint<Request, Reply>,
+    payload: Request,
+    options: CallOptions = {},
+  ): Promise<Reply> {
     const answer = this.answers.get(endpoint.subject);
     if (!answer) throw new Error(`the test does not answer ${endpoint.subject}`);
-    return (await answer(payload as never)) as Reply;
+    return (await answer(payload as never, options)) as Reply;
   }
 
   /** Behaves like a service with one replica. */

@@ -83,6 +83,14 @@ async function project(accountId?: string): Promise<string> {
 const key = async (): Promise<string> =>
   (await done('createKey', { ids: { projectId: await project() }, body: { name: 'ci' } })).keyId ?? '';
 const budget = { period: 'month', limitPicoUsd: '1000000000000' };
+/** A webhook of a new account, which refuses connections. */
+async function webhook(): Promise<{ accountId: string; webhookId: string }> {
+  const accountId = await account();
+  const { webhookId = '' } = await done('createWebhook', { ids: { accountId }, body: unheard });
+  return { accountId, webhookId };
+}
+
+const unheard = { url: 'http://127.0.0.1:9/', allowPrivateNetwork: true };
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
 async function invite(): Promise<Record<string, string>> {
@@ -104,6 +112,7 @@ const scheduled = (): Json => ({
 /** Routes that do something each time that they are called. */
 const ACTS: readonly RouteName[] = [
   ...(['signIn', 'createInvite', 'createToken', 'createAccount', 'createProject', 'createKey', 'testUpstream', 'checkLedger'] as const),
+  ...(['createWebhook', 'rotateWebhook', 'testWebhook', 'replayWebhook', 'resendEvent'] as const),
 ];
 
 /** A valid call of each route, with what it needs. */
@@ -154,6 +163,18 @@ const CALLS: Record<Exclude<Recorded, 'finishSso'>, () => Promise<Call>> = {
     const accountId = await account();
     const { budgetId = '' } = await done('createBudget', { ids: { accountId }, body: budget });
     return { ids: { accountId, budgetId } };
+  },
+  createWebhook: async () => ({ ids: { accountId: await account() }, body: unheard }),
+  updateWebhook: async () => ({ ids: await webhook(), body: { muted: true } }),
+  removeWebhook: async () => ({ ids: await webhook() }),
+  rotateWebhook: async () => ({ ids: await webhook(), body: { graceSeconds: 0 } }),
+  testWebhook: async () => ({ ids: await webhook() }),
+  replayWebhook: async () => ({ ids: await webhook(), body: { from: '2099-01-01' } }),
+  resendEvent: async () => {
+    const ids = await webhook();
+    await done('updateAccount', { ids, body: { status: 'frozen', statusReason: 'a test' } });
+    const { deliveries = [] } = (await done('listDeliveries', { ids })) as unknown as { deliveries?: { event: { eventId: string } }[] };
+    return { ids: { ...ids, eventId: deliveries[0]?.event.eventId ?? '' } };
   },
   createTopup: async () => ({ ids: { accountId: await account() }, body: { usd: '5', paymentId: randomUUID() } }),
   createRefund: async () => {

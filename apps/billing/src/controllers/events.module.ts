@@ -18,12 +18,12 @@ class EventsModule {}
 
 /** Money events on NATS and to webhooks, and the announcements of this replica. */
 export function eventsModule({ config, metrics, messaging, replicaId, logger }: Shared, lanes: HoldLanes): Feature {
-  const { databaseUrl: url, keyPepper: pepper } = config;
+  const { databaseUrl: url, messageSettings: messages } = config;
   const client = new WebhookClient({ proxies: new ForwardProxies(config) });
   const deliverer = new EventDeliverer({
     connect: () => connectPg({ url, applicationName: 'tollgate-billing-events', statementTimeoutMs: 5_000, settings: DELIVERER_SETTINGS }),
     messaging,
-    webhooks: new WebhookDeliveries({ client, pepper, logger }),
+    webhooks: new WebhookDeliveries({ client, messages, logger }),
     intervalMs: config.eventIntervalMs,
     onCounted: (counts) => recordUndelivered(metrics, counts),
     logger,

@@ -1,25 +1,36 @@
 import { Controller, Inject } from '@nestjs/common';
+import type { Caller } from '#contracts/audit.js';
 import {
+  DeliveryListRequest,
+  deliveryList,
   WebhookAddRequest,
   WebhookListRequest,
   WebhookRemoveRequest,
   WebhookReplayRequest,
+  WebhookResendRequest,
   WebhookRotateRequest,
   WebhookTestRequest,
+  WebhookUpdateRequest,
   webhookAdd,
   webhookList,
   webhookRemove,
   webhookReplay,
+  webhookResend,
   webhookRotate,
   webhookTest,
+  webhookUpdate,
 } from '#contracts/billing/webhooks.js';
+import type { Author } from '#database/audit-journal.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { BillingConfig } from '../billing.config.js';
+import { replayWebhook } from '../events/replay-webhook.js';
+import { resendEvent, testWebhook } from '../events/send-event.js';
+import { listDeliveries } from '../events/webhook-answers.js';
 import { WebhookClient } from '../events/webhook-client.js';
-import { addWebhook, listWebhooks, removeWebhook, replayWebhook, rotateWebhook, testWebhook } from '../events/webhooks.js';
+import { addWebhook, listWebhooks, removeWebhook, rotateWebhook, updateWebhook } from '../events/webhooks.js';
 import { LOGGER, PRISMA } from './injected.js';
 
 @Controller()
@@ -33,32 +44,54 @@ export class WebhooksController {
 
   @Serves(webhookAdd)
   async add(request: WebhookAddRequest, { caller }: CallContext) {
-    return addWebhook(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger });
+    return addWebhook(this.prisma, request, this.config.keyPepper, this.author(caller));
   }
 
   @Serves(webhookList)
-  async list(request: WebhookListRequest) {
-    return listWebhooks(this.prisma, request);
+  async list(request: WebhookListRequest, { caller }: CallContext) {
+    return listWebhooks(this.prisma, request, { caller });
+  }
+
+  @Serves(webhookUpdate)
+  async update(request: WebhookUpdateRequest, { caller }: CallContext) {
+    return updateWebhook(this.prisma, request, this.author(caller));
   }
 
   @Serves(webhookRemove)
-  async remove({ webhookId }: WebhookRemoveRequest, { caller }: CallContext) {
-    return removeWebhook(this.prisma, webhookId, { caller, logger: this.logger });
+  async remove(request: WebhookRemoveRequest, { caller }: CallContext) {
+    return removeWebhook(this.prisma, request, this.author(caller));
   }
 
   @Serves(webhookRotate)
   async rotate(request: WebhookRotateRequest, { caller }: CallContext) {
-    return rotateWebhook(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger });
+    return rotateWebhook(this.prisma, request, this.config.keyPepper, this.author(caller));
   }
 
   @Serves(webhookReplay)
   async replay(request: WebhookReplayRequest, { caller }: CallContext) {
-    return replayWebhook(this.prisma, request, { caller, logger: this.logger });
+    return replayWebhook(this.prisma, request, this.author(caller));
   }
 
   @Serves(webhookTest)
-  async test({ webhookId }: WebhookTestRequest, { caller }: CallContext) {
-    const author = { caller, logger: this.logger };
-    return testWebhook(this.prisma, this.client, webhookId, this.config.keyPepper, author);
+  async test(request: WebhookTestRequest, { caller }: CallContext) {
+    return testWebhook(this.prisma, this.sender, request, this.author(caller));
+  }
+
+  @Serves(webhookResend)
+  async resend(request: WebhookResendRequest, { caller }: CallContext) {
+    return resendEvent(this.prisma, this.sender, request, this.author(caller));
+  }
+
+  @Serves(deliveryList)
+  async listDeliveries(request: DeliveryListRequest, { caller }: CallContext) {
+    return listDeliveries(this.prisma, request, { caller });
+  }
+
+  private get sender() {
+    return { client: this.client, messages: this.config.messageSettings };
+  }
+
+  private author(caller: Caller): Author {
+    return { caller, logger: this.logger };
   }
 }

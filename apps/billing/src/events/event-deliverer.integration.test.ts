@@ -8,9 +8,10 @@ import { WebhookReceiver } from '../../test/webhook-receiver.js';
 import { adjust } from '../ledger/adjust.js';
 import { EventDeliverer, type EventDelivererOptions } from './event-deliverer.js';
 import type { UndeliveredEvents } from './keep-events.js';
+import { replayWebhook } from './replay-webhook.js';
 import { WebhookClient } from './webhook-client.js';
 import { WebhookDeliveries } from './webhook-deliveries.js';
-import { addWebhook, listWebhooks, replayWebhook } from './webhooks.js';
+import { addWebhook, listWebhooks } from './webhooks.js';
 
 const PEPPER = 'p'.repeat(32);
 const APPLICATION = 'test-events';
@@ -73,7 +74,7 @@ function newDeliverer(options: Partial<EventDelivererOptions> & { retrySeconds?:
   const deliverer = new EventDeliverer({
     connect: () => connectPg({ url: ledger.url, applicationName: APPLICATION }),
     messaging: { publishConfirmed: publish as never, connected: true },
-    webhooks: new WebhookDeliveries({ client, pepper: PEPPER, retrySeconds, logger: ledger.logger }),
+    webhooks: new WebhookDeliveries({ client, messages: { pepper: PEPPER, panelUrl: null }, retrySeconds, logger: ledger.logger }),
     intervalMs: 20,
     keepIntervalMs: 0,
     logger: ledger.logger,
@@ -197,8 +198,10 @@ test('an event of more than three days is given up at the next failure; a replay
   await cross(acme, 2);
   await ledger.sql.query(`UPDATE billing.money_event SET created_at = now() - interval '73 hours' WHERE sequence = 1`);
   newDeliverer({ retrySeconds: [3_600] }).start();
-  await until(async () => (await listWebhooks(ledger.prisma, {})).webhooks[0]?.failure === 'status 410' && receiver.received.length === 2);
-  const [webhook] = (await listWebhooks(ledger.prisma, {})).webhooks;
+  await until(
+    async () => (await listWebhooks(ledger.prisma, {}, author)).webhooks[0]?.failure === 'status 410' && receiver.received.length === 2,
+  );
+  const [webhook] = (await listWebhooks(ledger.prisma, {}, author)).webhooks;
   const deadSince = expect.stringMatching(/Z$/);
   expect(webhook).toMatchObject({ undelivered: 1, failure: 'status 410', deadLetters: 1, deadSince });
   receiver.answer = (response) => response.writeHead(200).end();
@@ -206,8 +209,8 @@ test('an event of more than three days is given up at the next failure; a replay
   expect(await replayWebhook(ledger.prisma, { webhookId, from }, author)).toEqual({ webhookId, events: 2 });
   await receiver.until(() => receiver.received.length === 4);
   expect(receiver.sequences('/acme')).toEqual([1, 2, 1, 2]);
-  await until(async () => (await listWebhooks(ledger.prisma, {})).webhooks[0]?.undelivered === 0);
-  expect((await listWebhooks(ledger.prisma, {})).webhooks[0]).toMatchObject({ failure: null, deadLetters: 0, deadSince: null });
+  await until(async () => (await listWebhooks(ledger.prisma, {}, author)).webhooks[0]?.undelivered === 0);
+  expect((await listWebhooks(ledger.prisma, {}, author)).webhooks[0]).toMatchObject({ failure: null, deadLetters: 0, deadSince: null });
 });
 
 test('a replay during a delivery repeats the events from its time on, whatever becomes of the delivery', async () => {
@@ -261,7 +264,7 @@ test('old events are deleted when they are delivered, and not before', async () 
   let rounds = 0;
   newDeliverer({ retrySeconds: [3_600], onCounted: () => rounds++ }).start();
   await cross(acme, 3);
-  await until(async () => (await listWebhooks(ledger.prisma, {})).webhooks[0]?.failure === 'status 500');
+  await until(async () => (await listWebhooks(ledger.prisma, {}, author)).webhooks[0]?.failure === 'status 500');
   await until(async () => (await undelivered()) === 0);
   await ledger.sql.query(`UPDATE billing.money_event SET created_at = now() - interval '31 days'`);
   const before = rounds;

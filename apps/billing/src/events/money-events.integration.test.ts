@@ -58,7 +58,7 @@ function hear<Event extends object>(topic: Topic<Event>, about: string): { next:
 /** The fields of every money event. */
 const makeEvent = (kind: string, accountId: string, sequence: number): object => ({
   ...{ eventId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/), kind, accountId, sequence },
-  createdAt: expect.stringMatching(/Z$/),
+  ...{ createdAt: expect.stringMatching(/Z$/), accountName: 'Acme' },
 });
 
 async function spend(acme: Customer, tokens: number): Promise<void> {
@@ -137,6 +137,7 @@ test('a budget: each threshold once, what exceeds it, and thresholds that a lowe
   expect(thresholds).toEqual([25, 90]);
   const budget = (limit: bigint, spent: bigint): object => ({
     ...{ budgetId, projectId, keyId: null, period: 'total', windowStart: null, resetsAt: null },
+    ...{ projectName: 'main', budgetName: 'total budget of project main' },
     ...{ limitPicoUsd: String(limit), spentPicoUsd: String(spent) },
   });
   await spend(acme, 499);

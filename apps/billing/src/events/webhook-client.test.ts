@@ -34,7 +34,7 @@ afterAll(async () => {
   await Promise.all([receiver.stop(), secure.stop()]);
 });
 
-/** Sends one message through the proxy. Names resolve to each of the answers in turn. */
+/** Sends one message through the proxy and returns why it was not accepted. Names resolve to each of the answers in turn. */
 async function send(url: string, answers: string[][] = [[PUBLIC]], { allowPrivateNetwork = false, credentials = 'ada:secret' } = {}) {
   const left = [...answers];
   const resolve: Resolver = (_name, done) => {
@@ -47,7 +47,8 @@ async function send(url: string, answers: string[][] = [[PUBLIC]], { allowPrivat
   const address = proxy.url.replace('//', `//${credentials}@`);
   const proxies = new ForwardProxies({ httpsProxy: address, httpProxy: address, noProxy: 'none' });
   client = new WebhookClient({ proxies, resolve });
-  return client.send({ url, allowPrivateNetwork, headers: {}, body: '{}' });
+  const { accepted, answer } = await client.send({ url, allowPrivateNetwork, headers: {}, body: '{}' });
+  return accepted ? undefined : answer;
 }
 
 test.each(['http://hook.example/', 'https://hook.example/'])(

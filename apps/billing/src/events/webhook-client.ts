@@ -6,6 +6,14 @@ import { judgeByAddress } from '#network/forward-proxy/judge-destination.js';
 import { ProxyFault } from '#network/forward-proxy/proxy-fault.js';
 import { proxyingConnector } from '#network/forward-proxy/proxying-connector.js';
 
+/** The outcome of a message: `status 204`, or why there was no status. */
+export interface WebhookAnswer {
+  /** True for a status of 2xx. */
+  accepted: boolean;
+  answer: string;
+  milliseconds: number;
+}
+
 /** A message to one webhook. */
 export interface WebhookMessage {
   url: string;
@@ -41,8 +49,18 @@ export class WebhookClient {
     this.agents = { guarded: newAgent(false, proxies, resolve), private: newAgent(true, proxies, resolve) };
   }
 
-  /** Returns why the message was not accepted; undefined when it was, by a status of 2xx. Never throws. The body of the reply is dropped. */
-  async send({ url, allowPrivateNetwork, headers, body }: WebhookMessage): Promise<string | undefined> {
+  /** Sends a message once and returns the answer. Never throws. The body of the reply is dropped. */
+  async send(message: WebhookMessage): Promise<WebhookAnswer> {
+    const start = performance.now();
+    const outcome = await this.post(message);
+    return { ...outcome, milliseconds: Math.round(performance.now() - start) };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.agents.guarded.destroy(), this.agents.private.destroy()]);
+  }
+
+  private async post({ url, allowPrivateNetwork, headers, body }: WebhookMessage): Promise<Omit<WebhookAnswer, 'milliseconds'>> {
     try {
       assertHostAllowed(new URL(url).hostname, allowPrivateNetwork);
       const { statusCode, body: reply } = await request(url, {
@@ -53,14 +71,10 @@ export class WebhookClient {
         signal: AbortSignal.timeout(this.timeoutMs),
       });
       reply.dump({ limit: REPLY_BYTES_MAX, signal: AbortSignal.timeout(REPLY_TIMEOUT_MS) }).catch(() => reply.destroy());
-      return statusCode >= 200 && statusCode < 300 ? undefined : `status ${statusCode}`;
+      return { accepted: statusCode >= 200 && statusCode < 300, answer: `status ${statusCode}` };
     } catch (error) {
-      return describeFailure(error as Error).slice(0, FAILURE_LENGTH_MAX);
+      return { accepted: false, answer: describeFailure(error as Error).slice(0, FAILURE_LENGTH_MAX) };
     }
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.agents.guarded.destroy(), this.agents.private.destroy()]);
   }
 }
 

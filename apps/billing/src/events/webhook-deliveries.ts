@@ -1,12 +1,14 @@
+import type { WebhookFormat } from '#contracts/billing/webhooks.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
 import { EVENT_COLUMNS, type EventRow, renderEvent } from './money-event.js';
+import { type MessageSettings, renderMessage } from './render-message.js';
+import { RECORD_ANSWER } from './webhook-answers.js';
 import type { WebhookClient } from './webhook-client.js';
-import { signatureHeaders } from './webhook-signature.js';
 
 export interface WebhookDeliveriesOptions {
   client: Pick<WebhookClient, 'send'>;
-  pepper: string;
+  messages: MessageSettings;
   /** Seconds until the next attempt, by the number of failed attempts; the last one repeats. Default: `RETRY_SECONDS`. */
   retrySeconds?: readonly number[];
   logger: Logger;
@@ -21,13 +23,14 @@ const SENDS_MAX = 8;
 const JITTER = 0.2;
 
 /** Beside the next events of each webhook that are due it returns those that are on their way already. */
-const READ_DUE = `SELECT w.id AS webhook_id, w.url, w.allow_private_network, w.secret_version, w.secret_salt,
+const READ_DUE = `SELECT w.id AS webhook_id, w.url, w.format, w.allow_private_network, w.secret_version, w.secret_salt,
     coalesce(w.previous_until > clock_timestamp(), false) AS has_previous, d.done::text, d.attempts,
     e.created_at < clock_timestamp() - interval '${GIVE_UP_DAYS} days' AS is_old, ${EVENT_COLUMNS}
   FROM billing.webhook w,
     LATERAL (SELECT * FROM billing.webhook_delivery WHERE webhook_id = w.id AND due_at <= clock_timestamp()
       ORDER BY due_at LIMIT ${2 * SENDS_MAX}) d,
-    LATERAL (SELECT * FROM billing.money_event WHERE account_id = d.account_id AND sequence > d.done ORDER BY sequence LIMIT 1) e`;
+    LATERAL (SELECT * FROM billing.money_event WHERE account_id = d.account_id AND sequence > d.done ORDER BY sequence LIMIT 1) e
+  WHERE w.muted_at IS NULL`;
 
 /** Nothing is changed if a replay has set the cursor back meanwhile. */
 const CURSOR = 'webhook_id = $1 AND account_id = $2 AND done = $3';
@@ -44,6 +47,7 @@ const GIVEN_UP = `WITH moved AS (
 interface DueRow extends EventRow {
   webhook_id: string;
   url: string;
+  format: WebhookFormat;
   allow_private_network: boolean;
   secret_version: number;
   secret_salt: string;
@@ -105,28 +109,28 @@ export class WebhookDeliveries {
 
   private async deliver(connection: PgConnection, row: DueRow): Promise<void> {
     const { webhook_id: webhookId, account_id: accountId, id: eventId, kind, attempts, done, sequence } = row;
-    const failure = await this.options.client.send(this.renderMessage(row));
+    const { accepted, answer, milliseconds } = await this.options.client.send(this.renderMessage(row));
     const cursor = [webhookId, accountId, done];
-    if (failure === undefined) {
+    await connection.query(RECORD_ANSWER, [webhookId, eventId, accepted, answer, milliseconds]);
+    if (accepted) {
       await connection.query(DELIVERED, [...cursor, sequence]);
       return;
     }
-    const about = { webhookId, accountId, eventId, kind, attempts: attempts + 1, failure };
+    const about = { webhookId, accountId, eventId, kind, attempts: attempts + 1, failure: answer };
     if (row.is_old) {
       this.options.logger.error(about, 'webhook: event given up');
-      await connection.query(GIVEN_UP, [...cursor, sequence, failure, eventId]);
+      await connection.query(GIVEN_UP, [...cursor, sequence, answer, eventId]);
       return;
     }
     if (attempts === 0) this.options.logger.warn(about, 'webhook: event not accepted; it is repeated');
-    await connection.query(FAILED, [...cursor, this.retrySeconds(attempts), failure]);
+    await connection.query(FAILED, [...cursor, this.retrySeconds(attempts), answer]);
   }
 
   private renderMessage(row: DueRow) {
-    const { webhook_id: webhookId, url, allow_private_network: allowPrivateNetwork, secret_version: version, secret_salt: salt, id } = row;
-    const body = JSON.stringify(renderEvent(row));
+    const { webhook_id: webhookId, secret_version: version, secret_salt: salt, url, format } = row;
     const keys = { webhookId, salt, version, hasPrevious: row.has_previous };
-    const headers = signatureHeaders(this.options.pepper, keys, { id, body, sentAt: Math.floor(Date.now() / 1_000) });
-    return { url, allowPrivateNetwork, headers, body };
+    const destination = { url, format, allowPrivateNetwork: row.allow_private_network };
+    return renderMessage(destination, keys, renderEvent(row), this.options.messages);
   }
 
   private retrySeconds(failedBefore: number): number {

@@ -2,11 +2,24 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { billingAuditList } from '#contracts/audit.js';
 import { accountCreate, accountUpdate } from '#contracts/billing/accounts.js';
 import { topupCreate } from '#contracts/billing/money.js';
-import { webhookAdd, webhookList, webhookRemove, webhookReplay, webhookRotate, webhookTest } from '#contracts/billing/webhooks.js';
+import {
+  deliveryList,
+  webhookAdd,
+  webhookList,
+  webhookRemove,
+  webhookReplay,
+  webhookResend,
+  webhookRotate,
+  webhookTest,
+  webhookUpdate,
+} from '#contracts/billing/webhooks.js';
 import { startBillingService } from '../../test/billing-service.js';
 import { type ReceivedMessage, WebhookReceiver } from '../../test/webhook-receiver.js';
 
-const [service, receiver] = await Promise.all([startBillingService({ eventIntervalMs: 50 }), WebhookReceiver.start()]);
+const [service, receiver] = await Promise.all([
+  startBillingService({ eventIntervalMs: 50, panelUrl: 'https://panel.example.com' }),
+  WebhookReceiver.start(),
+]);
 const administrator = await service.connect('cli');
 afterEach(async () => {
   for (const { webhookId } of (await administrator.request(webhookList, {})).webhooks)
@@ -48,7 +61,7 @@ test('a webhook gets the events of its account, signed, and one for all accounts
   const [message] = receiver.at('/acme') as [ReceivedMessage];
   expect(message.event).toEqual({
     ...{ eventId: message.headers['webhook-id'], kind: 'balance-low', accountId: acme, sequence: 1, createdAt: expect.any(String) },
-    ...{ balancePicoUsd: '0', lowBalancePicoUsd: '1000000000000' },
+    ...{ accountName: 'Acme', balancePicoUsd: '0', lowBalancePicoUsd: '1000000000000' },
   });
   expect(message.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': expect.stringMatching(/^tollgate\//) });
   expect([isSignedWith(ofAcme.secret, message), isSignedWith(ofAll.secret, message)]).toEqual([true, false]);
@@ -116,7 +129,7 @@ test('a secret is in the reply that makes it alone: not in lists, the audit jour
   expect(webhooks).toEqual([{ webhookId, ...webhook }]);
   const { entries } = await administrator.request(billingAuditList, { action: 'webhook.create' });
   expect(entries.find(({ target }) => target === `webhook/${webhookId}`)?.after).toEqual({
-    ...{ webhookId, accountId: null, origin: new URL(webhook.url).origin, allowPrivateNetwork: true },
+    ...{ webhookId, accountId: null, origin: new URL(webhook.url).origin, format: 'json', allowPrivateNetwork: true },
   });
   expect(JSON.stringify({ webhooks, entries })).not.toContain(secret?.slice(6));
 });
@@ -147,6 +160,7 @@ test('a name that resolves to a private address is refused when it is called', a
   const tested = await administrator.request(webhookTest, { webhookId });
   expect(tested).toEqual({
     ...{ webhookId, accepted: false, milliseconds: expect.any(Number) },
+    answer: tested.failure,
     failure: expect.stringMatching(/^localhost is .*, which is a private address, and allowPrivateNetwork is not set$/),
   });
 });
@@ -177,6 +191,203 @@ test('a webhook that is added later gets older events by a replay, in their orde
   expect(await administrator.request(webhookReplay, { webhookId, from })).toEqual({ webhookId, events: 3 });
   await receiver.until(() => receiver.sequences('/late').length === 3);
   expect(receiver.sequences('/late')).toEqual([1, 2, 3]);
+});
+
+/** Sequences and states of the deliveries to a webhook, newest first. */
+async function states(webhookId: string): Promise<[sequence: number, state: string][]> {
+  const { deliveries } = await administrator.request(deliveryList, { webhookId });
+  return deliveries.map(({ event, state }) => [event.sequence, state]);
+}
+
+async function untilStates(webhookId: string, expected: [number, string][]): Promise<void> {
+  while (JSON.stringify(await states(webhookId)) !== JSON.stringify(expected)) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+test('a muted webhook gets nothing; unmuted it goes on with the next event, and a replay sends the others', async () => {
+  const acme = await account();
+  const { webhookId } = await add('/muted', acme);
+  const muted = await administrator.request(webhookUpdate, { webhookId, muted: true });
+  expect(muted.mutedAt).toMatch(/Z$/);
+  const from = new Date(Date.now() - 60_000).toISOString();
+  for (const usd of ['1', '2']) await makeEvent(acme, usd);
+  await expect(administrator.request(webhookReplay, { webhookId, from })).rejects.toMatchObject({ code: 'conflict' });
+  expect(await administrator.request(webhookUpdate, { webhookId, muted: false })).toMatchObject({ mutedAt: null, undelivered: 0 });
+  await makeEvent(acme, '3');
+  await untilStates(webhookId, [[3, 'accepted']]);
+  expect(await administrator.request(webhookReplay, { webhookId, from })).toEqual({ webhookId, events: 3 });
+  await receiver.until(() => receiver.sequences('/muted').length === 4);
+  expect(receiver.sequences('/muted')).toEqual([3, 1, 2, 3]);
+});
+
+test('muting a webhook drops what waits for it', async () => {
+  const acme = await account();
+  const { webhookId } = await add('/dropped', acme);
+  receiver.answer = (response) => response.writeHead(503).end();
+  for (const usd of ['1', '2']) await makeEvent(acme, usd);
+  await untilStates(webhookId, [
+    [2, 'waiting'],
+    [1, 'retrying'],
+  ]);
+  expect(await administrator.request(webhookUpdate, { webhookId, muted: true })).toMatchObject({ undelivered: 0, failure: null });
+  expect(await states(webhookId)).toEqual([[1, 'failed']]);
+});
+
+test('deliveries have the event as it is sent, its attempts and the answer to the last one', async () => {
+  const acme = await account();
+  const { webhookId } = await add('/listed', acme);
+  await makeEvent(acme, '1');
+  await untilStates(webhookId, [[1, 'accepted']]);
+  const { deliveries, nextCursor } = await administrator.request(deliveryList, { webhookId, accountId: acme, limit: 1 });
+  expect({ deliveries, nextCursor }).toEqual({
+    deliveries: [
+      {
+        ...{ event: receiver.at('/listed')[0]?.event, state: 'accepted', attempts: 1, answer: 'status 204' },
+        ...{ milliseconds: expect.any(Number), attemptedAt: expect.stringMatching(/Z$/), nextAttemptAt: null },
+      },
+    ],
+    nextCursor: null,
+  });
+});
+
+test('deliveries are listed page by page', async () => {
+  const acme = await account();
+  const { webhookId } = await add('/pages', acme);
+  for (const usd of ['1', '2', '3']) await makeEvent(acme, usd);
+  await receiver.until(() => receiver.sequences('/pages').length === 3);
+  const first = await administrator.request(deliveryList, { webhookId, limit: 2 });
+  const second = await administrator.request(deliveryList, { webhookId, limit: 2, cursor: first.nextCursor ?? '' });
+  const pages = [first, second].map(({ deliveries, nextCursor }) => [deliveries.map(({ event }) => event.sequence), nextCursor === null]);
+  expect(pages).toEqual([
+    [[3, 2], false],
+    [[1], true],
+  ]);
+});
+
+test('the deliveries of a webhook of all accounts are those of the account that is named', async () => {
+  const [acme, globex] = [await account(), await account()];
+  const { webhookId } = await add('/of-all');
+  await makeEvent(acme, '1');
+  await makeEvent(globex, '2');
+  await receiver.until(() => receiver.at('/of-all').length === 2);
+  const { deliveries } = await administrator.request(deliveryList, { webhookId, accountId: globex });
+  expect(deliveries.map(({ event }) => event.accountId)).toEqual([globex]);
+  await expect(administrator.request(deliveryList, { webhookId })).rejects.toMatchObject({ code: 'invalid_request', param: 'accountId' });
+});
+
+test('one event is sent again with its id and the names that it was written with', async () => {
+  const acme = await account();
+  const { webhookId } = await add('/resent', acme);
+  await makeEvent(acme, '1');
+  await untilStates(webhookId, [[1, 'accepted']]);
+  await administrator.request(accountUpdate, { accountId: acme, name: 'Globex' });
+  const [first] = receiver.at('/resent') as [ReceivedMessage];
+  const { eventId } = first.event;
+  expect(await administrator.request(webhookResend, { webhookId, eventId })).toMatchObject({ accepted: true, answer: 'status 204' });
+  expect(receiver.at('/resent').map(({ body }) => body)).toEqual([first.body, first.body]);
+  const { deliveries } = await administrator.request(deliveryList, { webhookId });
+  expect(deliveries.map(({ attempts }) => attempts)).toEqual([2]);
+});
+
+test('an event of another account is not sent to a webhook', async () => {
+  const [acme, globex] = [await account(), await account()];
+  const [ofAcme, ofGlobex] = [await add('/acme-only', acme), await add('/globex-only', globex)];
+  await makeEvent(globex, '1');
+  await untilStates(ofGlobex.webhookId, [[1, 'accepted']]);
+  const { eventId } = receiver.at('/globex-only')[0]?.event ?? {};
+  const request = { webhookId: ofAcme.webhookId, eventId: eventId ?? '' };
+  await expect(administrator.request(webhookResend, request)).rejects.toMatchObject({ code: 'not_found', param: 'eventId' });
+});
+
+test('what waits goes to a new URL at once', async () => {
+  const acme = await account();
+  const { webhookId } = await add('/old', acme);
+  receiver.answer = (response, { path }) => response.writeHead(path === '/old' ? 500 : 204).end();
+  await makeEvent(acme, '1');
+  await untilStates(webhookId, [[1, 'retrying']]);
+  await administrator.request(webhookUpdate, { webhookId, url: receiver.url('/new') });
+  await untilStates(webhookId, [[1, 'accepted']]);
+  expect(receiver.sequences('/new')).toEqual([1]);
+});
+
+test('a webhook for chats gets a sentence, signed as every message', async () => {
+  const acme = await account();
+  const request = { accountId: acme, url: receiver.url('/slack'), format: 'slack', allowPrivateNetwork: true } as const;
+  const { webhookId, secret } = await administrator.request(webhookAdd, request);
+  await administrator.request(webhookTest, { webhookId });
+  await makeEvent(acme, '1.50');
+  await untilStates(webhookId, [[1, 'accepted']]);
+  const messages = receiver.at('/slack');
+  expect(messages.map(({ body }) => JSON.parse(body))).toEqual([
+    { text: 'Tollgate: this is a test. Events of the account come here.' },
+    { text: `Acme: the balance is low, $0.00 with a threshold of $1.50. https://panel.example.com/panel/a/${acme}/money` },
+  ]);
+  expect(messages.map((message) => isSignedWith(secret, message))).toEqual([true, true]);
+});
+
+test('a webhook gets another format from the next attempt on', async () => {
+  const acme = await account();
+  const { webhookId } = await add('/reformed', acme);
+  receiver.answer = (response, { event }) => response.writeHead('kind' in event ? 400 : 204).end();
+  await makeEvent(acme, '2');
+  await untilStates(webhookId, [[1, 'retrying']]);
+  expect(await administrator.request(webhookUpdate, { webhookId, format: 'slack' })).toMatchObject({ format: 'slack' });
+  await untilStates(webhookId, [[1, 'accepted']]);
+});
+
+describe('people of an account', () => {
+  const person = { actor: { actor: 'user/ada', level: 'customer' as const } };
+  const url = 'https://hooks.example.com/acme';
+
+  test('see and change the webhooks that one of them added, and no other', async () => {
+    const [acme, globex] = [await account(), await account()];
+    const theirs = await administrator.request(webhookAdd, { accountId: acme, url }, person);
+    await administrator.request(webhookAdd, { accountId: acme, url: `${url}/operator` });
+    await administrator.request(webhookAdd, { url: `${url}/all` });
+    const { secret: _, ...webhook } = theirs;
+    expect(await administrator.request(webhookList, { accountId: acme }, person)).toEqual({ webhooks: [webhook] });
+    expect((await administrator.request(webhookList, { accountId: acme })).webhooks).toHaveLength(3);
+    expect(await administrator.request(webhookList, { accountId: globex }, person)).toEqual({ webhooks: [] });
+    const muted = await administrator.request(webhookUpdate, { webhookId: webhook.webhookId, accountId: acme, muted: true }, person);
+    expect(muted.mutedAt).toMatch(/Z$/);
+  });
+
+  test.each(['update', 'remove', 'rotate', 'test', 'replay', 'deliveries', 'resend'] as const)(
+    'the %s of a webhook of the operator, of all accounts or of another account does not exist for them',
+    async (act) => {
+      const [acme, globex] = [await account(), await account()];
+      const others = [
+        await administrator.request(webhookAdd, { accountId: acme, url }),
+        await administrator.request(webhookAdd, { url }),
+        await administrator.request(webhookAdd, { accountId: globex, url }, person),
+      ];
+      const endpoint = {
+        ...{ update: webhookUpdate, remove: webhookRemove, rotate: webhookRotate, test: webhookTest },
+        ...{ replay: webhookReplay, deliveries: deliveryList, resend: webhookResend },
+      }[act];
+      const fields = { ...{ update: { muted: true }, rotate: { graceSeconds: 0 } }[act as string] };
+      const more = { ...{ replay: { from: '2027-01-01' }, resend: { eventId: randomUUID() } }[act as string] };
+      for (const { webhookId } of others) {
+        const asked = administrator.request(endpoint as typeof webhookTest, { webhookId, accountId: acme, ...fields, ...more }, person);
+        await expect(asked).rejects.toMatchObject({ code: 'not_found', param: 'webhookId' });
+      }
+    },
+  );
+
+  test('choose public addresses alone', async () => {
+    const accountId = await account();
+    const isPrivate = { accountId, url: receiver.url('/'), allowPrivateNetwork: true };
+    await expect(administrator.request(webhookAdd, isPrivate, person)).rejects.toMatchObject({ code: 'permission_denied' });
+    const { webhookId } = await administrator.request(webhookAdd, { accountId, url }, person);
+    await administrator.request(webhookUpdate, { webhookId, allowPrivateNetwork: true });
+    const moved = administrator.request(webhookUpdate, { webhookId, accountId, url: receiver.url('/') }, person);
+    await expect(moved).rejects.toMatchObject({ code: 'invalid_request', param: 'url' });
+  });
+
+  test('have 20 webhooks at most', async () => {
+    const accountId = await account();
+    for (let made = 0; made < 20; made++) await administrator.request(webhookAdd, { accountId, url }, person);
+    await expect(administrator.request(webhookAdd, { accountId, url }, person)).rejects.toMatchObject({ code: 'conflict', param: 'url' });
+  });
 });
 
 test('an unknown webhook', async () => {

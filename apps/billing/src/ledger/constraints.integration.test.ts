@@ -328,6 +328,8 @@ const TABLES: Record<string, Table> = {
       webhook_account_id_fkey: { account_id: ANY_ID },
       webhook_url_check: { url: `''` },
       webhook_secret_version_check: { secret_version: 0 },
+      webhook_format_check: { format: `'xml'` },
+      webhook_set_by_check: { set_by: `'customer'` },
     },
   },
   webhook_delivery: {
@@ -349,6 +351,19 @@ const TABLES: Record<string, Table> = {
       dead_letter_webhook_id_fkey: { webhook_id: ANY_ID },
       dead_letter_event_id_fkey: { event_id: ANY_ID },
       dead_letter_attempts_check: { attempts: 0 },
+    },
+  },
+  webhook_answer: {
+    before: () => ['webhook', { id: ONE_ID, url: `'https://example.com/'` }],
+    row: () => ({
+      ...{ webhook_id: ONE_ID, event_id: '(SELECT id FROM billing.money_event LIMIT 1)', attempts: 1 },
+      ...{ answer: `'status 500'`, accepted: 'false', milliseconds: 5 },
+    }),
+    faults: {
+      webhook_answer_pkey: 'twice',
+      webhook_answer_webhook_id_fkey: { webhook_id: ANY_ID },
+      webhook_answer_event_id_fkey: { event_id: ANY_ID },
+      webhook_answer_attempts_check: { attempts: 0 },
     },
   },
   ledger_report: { row: () => ({ checked_at: `'2026-11-21 06:00Z'`, report: `'{}'` }), faults: { ledger_report_pkey: 'twice' } },

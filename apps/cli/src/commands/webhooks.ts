@@ -1,21 +1,29 @@
 import {
+  deliveryList,
+  WEBHOOK_FORMATS,
   type Webhook,
   type WebhookAdded,
+  type WebhookTestReply,
   webhookAdd,
   webhookList,
   webhookRemove,
   webhookReplay,
+  webhookResend,
   webhookRotate,
   webhookTest,
+  webhookUpdate,
 } from '#contracts/billing/webhooks.js';
+import { describeEvent } from '#contracts/rules/event-sentences.js';
+import { renderUsd } from '#money/pico-usd.js';
 import { command } from '../command.js';
 import { readNames } from '../names.js';
-import { accountId, argument, duration, flag, instant, optional, required, text, wholeId } from '../parameters.js';
+import { accountId, argument, duration, flag, instant, oneOf, optional, required, text, wholeId, wholeNumber } from '../parameters.js';
 import { renderFields, renderTable } from '../render.js';
 import { readStart, TIME_FILTER } from '../time-range.js';
 import { UsageError } from '../usage-error.js';
 
 const id = argument(wholeId, 'id of the webhook, as in webhook list');
+const FORMAT = oneOf(WEBHOOK_FORMATS, 'format');
 /** Receivers have a day to take the new secret. */
 const GRACE_DEFAULT_SECONDS = 86_400;
 /** Longer than billing waits for a receiver. */
@@ -28,11 +36,12 @@ export const webhookCommands = [
     parameters: {
       url: required(text(2_048, 'url'), 'https URL that gets each event by POST'),
       account: optional(accountId, 'only events of this account; default: of all accounts'),
+      format: optional(FORMAT, 'slack: one sentence, for chats; default json'),
       allowPrivateNetwork: flag('allow loopback and private addresses, and http'),
     },
     examples: ['webhook add --url https://hooks.example.com/tollgate', 'webhook add --url https://hooks.example.com/acme --account acme'],
     endpoint: webhookAdd,
-    request: ({ url, account, allowPrivateNetwork }) => ({ url, accountId: account, allowPrivateNetwork }),
+    request: ({ url, account, format, allowPrivateNetwork }) => ({ url, accountId: account, format, allowPrivateNetwork }),
     render: renderSecret,
   }),
   command({
@@ -48,6 +57,8 @@ export const webhookCommands = [
         'WEBHOOK ID': (row) => row.webhookId,
         ACCOUNT: (row) => names('account', row.accountId) ?? 'all',
         URL: (row) => row.url,
+        FORMAT: (row) => row.format,
+        MUTED: (row) => (row.mutedAt === null ? null : 'muted'),
         WAITING: (row) => String(row.undelivered),
         'LAST FAILURE': (row) => row.failure,
         DEAD: (row) => String(row.deadLetters),
@@ -61,8 +72,58 @@ export const webhookCommands = [
     examples: ['webhook test <webhook-id>'],
     endpoint: webhookTest,
     request: ({ webhookId }) => ({ webhookId }),
-    render: ({ accepted, failure, milliseconds }) =>
-      accepted ? `accepted in ${milliseconds} ms` : `not accepted after ${milliseconds} ms: ${failure}`,
+    render: renderAnswer,
+    timeoutMs: TEST_TIMEOUT_MS,
+    isFailure: ({ accepted }) => accepted === false,
+  }),
+  command({
+    name: 'webhook update',
+    summary: 'Change the URL of a webhook, or mute it: it then gets nothing, and what waits is dropped',
+    parameters: {
+      webhookId: id,
+      url: optional(text(2_048, 'url'), 'https URL; waiting events go there at once'),
+      format: optional(FORMAT, 'json, or slack for chats'),
+      allowPrivateNetwork: flag('allow loopback and private addresses, and http'),
+      mute: flag('send nothing from now on'),
+      unmute: flag('send again, from the next event on'),
+    },
+    examples: ['webhook update <webhook-id> --mute', 'webhook update <webhook-id> --url https://hooks.example.com/acme'],
+    endpoint: webhookUpdate,
+    request: ({ webhookId, url, format, allowPrivateNetwork, mute, unmute }) => {
+      if (mute && unmute) throw new UsageError('give --mute or --unmute');
+      return { webhookId, url, format, allowPrivateNetwork: allowPrivateNetwork || undefined, muted: mute || (unmute ? false : undefined) };
+    },
+    render: renderWebhook,
+  }),
+  command({
+    name: 'webhook deliveries',
+    summary: 'List the events of the last 30 days that a webhook got or will get, newest first',
+    parameters: {
+      webhookId: id,
+      account: optional(accountId, 'events of this account; needed for a webhook of all accounts'),
+      limit: optional(wholeNumber(1, 200), 'rows; default 50'),
+    },
+    examples: ['webhook deliveries <webhook-id>'],
+    endpoint: deliveryList,
+    request: ({ webhookId, account, limit }) => ({ webhookId, accountId: account, limit }),
+    render: ({ deliveries }) =>
+      renderTable(deliveries, 'no events', {
+        'EVENT ID': (row) => row.event.eventId,
+        TIME: (row) => row.event.createdAt,
+        STATE: (row) => row.state,
+        ATTEMPTS: (row) => String(row.attempts),
+        ANSWER: (row) => row.answer,
+        EVENT: (row) => describeEvent({ ...row.event }, (pico) => `$${renderUsd(pico)}`),
+      }),
+  }),
+  command({
+    name: 'webhook resend',
+    summary: 'Send one event to a webhook again, at once',
+    parameters: { webhookId: id, eventId: argument(wholeId, 'id of the event, as in webhook deliveries') },
+    examples: ['webhook resend <webhook-id> <event-id>'],
+    endpoint: webhookResend,
+    request: ({ webhookId, eventId }) => ({ webhookId, eventId }),
+    render: renderAnswer,
     timeoutMs: TEST_TIMEOUT_MS,
     isFailure: ({ accepted }) => accepted === false,
   }),
@@ -110,6 +171,10 @@ export const webhookCommands = [
   }),
 ];
 
+function renderAnswer({ accepted, answer, milliseconds }: WebhookTestReply): string {
+  return accepted ? `accepted in ${milliseconds} ms` : `not accepted after ${milliseconds} ms: ${answer}`;
+}
+
 function renderSecret(webhook: WebhookAdded): string {
   const { webhookId, secret } = webhook;
   const rendered = renderWebhook(webhook);
@@ -123,8 +188,10 @@ function renderWebhook(webhook: Webhook): string {
     webhook: webhook.webhookId,
     account: webhook.accountId ?? 'all',
     url: webhook.url,
+    format: webhook.format,
     'private network': webhook.allowPrivateNetwork ? 'allowed' : null,
     'secret before until': webhook.previousSecretUntil,
     created: webhook.createdAt,
+    'muted since': webhook.mutedAt,
   });
 }

@@ -130,6 +130,33 @@ export const ROUTES = {
     'Sets the budget of the account, a project or a key for a period, or changes its limit',
   ),
   removeBudget: route('DELETE /accounts/:accountId/budgets/:budgetId', 'budgets', 'Removes a budget; running requests are not affected'),
+  listWebhooks: route(
+    'GET /accounts/:accountId/webhooks',
+    'notifications.read',
+    'Webhooks that get the events of an account, oldest first',
+  ),
+  createWebhook: route('POST /accounts/:accountId/webhooks', 'notifications', 'Adds a webhook, whose secret is shown once', {
+    status: 201,
+  }),
+  updateWebhook: route('PATCH /accounts/:accountId/webhooks/:webhookId', 'notifications', 'Changes the URL of a webhook, or mutes it'),
+  removeWebhook: route('DELETE /accounts/:accountId/webhooks/:webhookId', 'notifications', 'Removes a webhook with what waits for it'),
+  rotateWebhook: route(
+    'POST /accounts/:accountId/webhooks/:webhookId/rotate',
+    'notifications',
+    'Gives a webhook a new secret, which is shown once',
+  ),
+  testWebhook: route('POST /accounts/:accountId/webhooks/:webhookId/test', 'notifications', 'Sends a message of kind test, once'),
+  replayWebhook: route('POST /accounts/:accountId/webhooks/:webhookId/replay', 'notifications', 'Sends the events since a time again'),
+  listDeliveries: route(
+    'GET /accounts/:accountId/webhooks/:webhookId/deliveries',
+    'notifications.read',
+    'Events of the last 30 days with what came of them at a webhook, newest first',
+  ),
+  resendEvent: route(
+    'POST /accounts/:accountId/webhooks/:webhookId/events/:eventId/send',
+    'notifications',
+    'Sends one event to a webhook again, at once',
+  ),
   listMovements: route('GET /accounts/:accountId/movements', 'money.read', 'Movements of money besides requests, newest first', {
     readsJournal: true,
   }),

@@ -15,8 +15,13 @@ export const PLATFORM_ROLES: Record<PlatformRole, readonly Permission[]> = { adm
 
 /** Permissions of each role in one account. */
 export const ACCOUNT_ROLES: Record<AccountRole, readonly Permission[]> = {
-  owner: [...READ_USAGE, 'playground', 'projects', 'keys', 'budgets', 'money.read', 'audit.read', 'members', 'members.read', 'tokens'],
-  finance: [...READ_USAGE, 'budgets', 'money.read'],
+  owner: [
+    ...READ_USAGE,
+    ...(['playground', 'projects', 'keys', 'budgets', 'notifications', 'notifications.read', 'money.read'] as const),
+    ...(['audit.read', 'members', 'members.read', 'tokens'] as const),
+  ],
+  // Events have amounts of the balance, which only those see who may read money.
+  finance: [...READ_USAGE, 'budgets', 'notifications', 'notifications.read', 'money.read'],
   developer: [...READ_USAGE, 'playground', 'projects', 'keys'],
   viewer: READ_USAGE,
 };

@@ -10,6 +10,8 @@ const HOLDERS: Record<Permission, Role[]> = {
   projects: ['owner', 'developer'],
   keys: ['owner', 'developer'],
   budgets: ['owner', 'finance'],
+  notifications: ['owner', 'finance'],
+  'notifications.read': ['auditor', 'owner', 'finance'],
   'money.read': ['auditor', 'owner', 'finance'],
   'money.write': [],
   accounts: [],

@@ -30,6 +30,21 @@ import type { MovementKind, MovementListReply } from '#contracts/billing/movemen
 import type { Project, ProjectCreateRequest, ProjectListReply, ProjectUpdateRequest } from '#contracts/billing/projects.js';
 import type { BilledRequest, RequestBill, RequestRow } from '#contracts/billing/requests.js';
 import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
+import type {
+  Delivery,
+  DeliveryListReply,
+  Webhook,
+  WebhookAdded,
+  WebhookAddRequest,
+  WebhookFormat,
+  WebhookListReply,
+  WebhookReplayReply,
+  WebhookReplayRequest,
+  WebhookRotateRequest,
+  WebhookTestReply,
+  WebhookUpdateRequest,
+  WebhookWithSecret,
+} from '#contracts/billing/webhooks.js';
 
 export type { Account, Balance };
 
@@ -165,3 +180,32 @@ export type ProjectUpdateBody = Omit<ProjectUpdateRequest, 'projectId'>;
 /** `GET /requests/{requestId}` replies `BilledRequest`. */
 /** `GET /accounts/{a}/usage` and `usage.csv`; `{a}` is `all` for the whole platform. */
 export type { BilledRequest, PinnedPrice, RequestBill, RequestRow, UsageQueryReply, UsageRow };
+
+/** `POST /accounts/{a}/webhooks`. Replies `WebhookAdded`. */
+export type WebhookAddBody = Omit<WebhookAddRequest, 'accountId'>;
+
+/** `PATCH /accounts/{a}/webhooks/{webhookId}`. Replies `Webhook`. */
+export type WebhookUpdateBody = Omit<WebhookUpdateRequest, 'accountId' | 'webhookId'>;
+
+/** `POST /accounts/{a}/webhooks/{webhookId}/rotate`. Replies `WebhookWithSecret`. */
+export type WebhookRotateBody = Omit<WebhookRotateRequest, 'accountId' | 'webhookId'>;
+
+/** `POST /accounts/{a}/webhooks/{webhookId}/replay`. Replies `WebhookReplayReply`. */
+export type WebhookReplayBody = Omit<WebhookReplayRequest, 'accountId' | 'webhookId'>;
+
+/**
+ * `GET /accounts/{a}/webhooks` replies `WebhookListReply`. Who may not change webhooks sees the origin of their URLs alone.
+ * `DELETE /accounts/{a}/webhooks/{webhookId}` replies the `Webhook` as it was, `POST …/test` and `POST …/events/{eventId}/send` reply
+ * `WebhookTestReply`, `GET …/deliveries?limit&cursor` replies `DeliveryListReply`.
+ */
+export type {
+  Delivery,
+  DeliveryListReply,
+  Webhook,
+  WebhookAdded,
+  WebhookFormat,
+  WebhookListReply,
+  WebhookReplayReply,
+  WebhookTestReply,
+  WebhookWithSecret,
+};

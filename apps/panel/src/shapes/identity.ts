@@ -11,6 +11,8 @@ export type Permission =
   | 'projects'
   | 'keys'
   | 'budgets'
+  | 'notifications'
+  | 'notifications.read'
   | 'money.read'
   | 'money.write'
   | 'accounts'
@@ -34,6 +36,8 @@ export const PERMISSIONS = Object.keys({
   projects: true,
   keys: true,
   budgets: true,
+  notifications: true,
+  'notifications.read': true,
   'money.read': true,
   'money.write': true,
   accounts: true,

@@ -1,5 +1,6 @@
 import { ArrayMaxSize, IsArray, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Topic } from '../endpoint.js';
+import { NAME_LENGTH_MAX } from '../rules/bounds.js';
 import { AttributionValue, BUDGET_DIMENSION } from './attribution.js';
 import { BUDGET_PERIODS, type BudgetPeriod } from './budgets.js';
 import { Clearable, Id, Instant, Nested, NestedList, PICO_USD, Text } from './fields.js';
@@ -78,6 +79,8 @@ export class MoneyEvent {
   /** 1, 2, 3, … of the account. */
   @IsInt() @Min(1) sequence!: number;
   @Instant() createdAt!: string;
+  /** The account's name when the event was written. Absent for events that an earlier version wrote. */
+  @IsOptional() @Text(NAME_LENGTH_MAX) accountName?: string;
 }
 
 export class BalanceLow extends MoneyEvent {
@@ -103,6 +106,9 @@ export const balanceExhausted = new Topic(
   'A balance cannot cover a request of its account',
 );
 
+/** Room for the names and the value that the name of a budget is made of. */
+const BUDGET_NAME_LENGTH_MAX = 1_000;
+
 /** The budget that an event tells of. */
 class BudgetEvent extends MoneyEvent {
   @Id() budgetId!: string;
@@ -113,6 +119,11 @@ class BudgetEvent extends MoneyEvent {
   /** `user` or `tag:<name>` with the `value` that the budget is of. Absent: the budget counts all requests. */
   @IsOptional() @Matches(BUDGET_DIMENSION) dimension?: string;
   @IsOptional() @AttributionValue() value?: string;
+  /** Names when the event was written, as `accountName`. */
+  @IsOptional() @Text(NAME_LENGTH_MAX) projectName?: string;
+  @IsOptional() @Text(NAME_LENGTH_MAX) keyName?: string;
+  /** `monthly budget of project web`. */
+  @IsOptional() @Text(BUDGET_NAME_LENGTH_MAX) budgetName?: string;
   @IsIn(BUDGET_PERIODS) period!: BudgetPeriod;
   /** Absent, as its other amounts, for a budget of tokens. */
   @IsOptional() @Matches(PICO_USD) limitPicoUsd?: string;
@@ -158,6 +169,9 @@ export const planExpired = new Topic('billing.v1.event.plan-expired', PlanExpire
 export class KeyExpiring extends MoneyEvent {
   @Id() keyId!: string;
   @Id() projectId!: string;
+  /** Names when the event was written. `…a1b2`, the end of the key, for one without a name. */
+  @IsOptional() @Text(NAME_LENGTH_MAX) keyName?: string;
+  @IsOptional() @Text(NAME_LENGTH_MAX) projectName?: string;
   @Instant() expiresAt!: string;
 }
 

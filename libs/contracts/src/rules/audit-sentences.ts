@@ -85,11 +85,17 @@ const SENTENCES = {
   'month.detach': (row) => `detached month ${row.id}`,
   'month.attach': (row) => `attached month ${row.id}`,
   'webhook.create': (row) => `added a webhook to ${row.text(row.after.origin)}${row.ofAccount(' for')}`,
+  'webhook.update': (row) => {
+    const { muted, origin } = row.after;
+    const verb = muted === true ? 'muted' : muted === false ? 'unmuted' : 'changed';
+    return `${verb} the webhook to ${row.text(origin)}${row.ofAccount(' for')}`;
+  },
   'webhook.remove': (row) => `removed the webhook to ${row.text(row.before.origin)}${row.ofAccount(' for')}`,
   'webhook.rotate': (row) => `gave ${row.target()} a new secret${row.ofAccount(' for')}`,
   'webhook.replay': (row) =>
     `sent ${row.text(row.after.events)} events since ${row.text(row.after.from)} to ${row.target()} again${row.of('account', row.after.accountId)}`,
   'webhook.test': (row) => `tested the webhook to ${row.text(row.after.origin)}${row.ofAccount(' for')}`,
+  'webhook.resend': (row) => `sent an event of kind ${row.text(row.after.kind)} to ${row.target()} again${row.ofAccount(' for')}`,
   'catalog.apply': (row) =>
     `applied revision ${row.id} of the catalog${typeof row.after.fileName === 'string' ? ` from ${row.after.fileName}` : ''}${row.entries()}`,
   'price.schedule': (row) => `scheduled a price of ${row.text(row.after.model)} from ${row.text(row.after.effectiveAt)}`,

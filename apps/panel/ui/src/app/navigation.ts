@@ -23,6 +23,7 @@ const OF_ONE: NavigationEntry[] = [
   { page: 'playground', name: 'Playground', icon: 'playground', permission: 'playground' },
   { page: 'budgets', name: 'Budgets', icon: 'budgets', permission: 'usage.read' },
   { page: 'money', name: 'Money', icon: 'money', permission: 'money.read' },
+  { page: 'notifications', name: 'Notifications', icon: 'notifications', permission: 'notifications.read' },
 ];
 const OF_PEOPLE: NavigationEntry[] = [
   { page: 'members', name: 'Members', icon: 'members', permission: 'members.read' },

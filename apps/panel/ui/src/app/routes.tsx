@@ -21,6 +21,7 @@ const PAGES: Record<string, ComponentType> = {
   playground: page(async () => (await import('../pages/playground/playground.js')).Playground),
   budgets: page(async () => (await import('../pages/budgets/budgets.js')).Budgets),
   money: page(async () => (await import('../pages/money/money.js')).MoneyPage),
+  notifications: page(async () => (await import('../pages/notifications/notifications.js')).Notifications),
   models: page(async () => (await import('../pages/models/models.js')).Models),
   members: page(async () => (await import('../pages/members/members.js')).Members),
   audit: page(async () => (await import('../pages/audit/audit.js')).Audit),

@@ -3,6 +3,7 @@ const SHOWN_BY: Record<string, readonly string[]> = {
   budgets: ['budgets', 'projects', 'overview', 'audit'],
   keys: ['keys', 'projects', 'overview', 'audit'],
   projects: ['projects', 'keys', 'overview', 'audit'],
+  webhooks: ['webhooks', 'audit'],
   sessions: ['sessions', 'audit'],
   invites: ['invites', 'audit'],
   tokens: ['tokens', 'audit'],

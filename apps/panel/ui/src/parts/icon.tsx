@@ -10,6 +10,7 @@ export type IconName =
   | 'playground'
   | 'budgets'
   | 'money'
+  | 'notifications'
   | 'models'
   | 'upstreams'
   | 'ledger'
