@@ -258,6 +258,9 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
       token: { select: true, insert: true, update: ['revoked_at', 'used_at'] },
       login_failure: { select: true, insert: true, delete: true },
       sign_in_address: { select: true, insert: true, update: ['at'], delete: true },
+      second_factor: { select: true, insert: true, update: ['app_step', 'sign_count', 'used_at'], delete: true },
+      recovery_code: { select: true, insert: true, delete: true },
+      passkey_challenge: { select: true, insert: true, delete: true },
       audit: { select: true, insert: true },
       // Written by triggers with the rights of the owner.
       audit_link: { select: true },

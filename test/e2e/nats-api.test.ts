@@ -31,10 +31,13 @@ const EVENTS = [...PAGE.matchAll(/^nats --context (\S+) subscribe (\S+)\n```\n\n
 const RECORDED = new Set(everyEndpoint.filter(({ isRecorded }) => isRecorded).map(({ subject }) => subject));
 
 /**
- * Their examples are refused, because a month is closed when it is over. `months.test.ts` and `detached-months.integration.test.ts` have
- * their rows.
+ * Their examples are refused, because a month is closed when it is over and no person has a second factor. `months.test.ts`,
+ * `detached-months.integration.test.ts` and `second-factors.integration.test.ts` have their rows.
  */
-const PROVEN_ELSEWHERE = ['billing.v1.month.close', 'billing.v1.month.detach', 'billing.v1.month.attach'];
+const PROVEN_ELSEWHERE = [
+  ...['billing.v1.month.close', 'billing.v1.month.detach', 'billing.v1.month.attach'],
+  'panel.v1.second-factor.reset',
+];
 
 /** Writes the row of a test of an upstream for the inference-proxy, which has no journal: the row has the user who asked for the test. */
 const ROW_OF_ANOTHER = 'catalog.v1.upstream-test.record';
@@ -243,6 +246,7 @@ describe('the examples of the page', () => {
       ['billing.v1.month.read', 'not_found'],
       ['panel.v1.user.update', 'not_found'],
       ['panel.v1.session.end', 'not_found'],
+      ['panel.v1.second-factor.reset', 'not_found'],
       ['billing.v1.key.rotate', 'conflict'],
       ['billing.v1.budget.values', 'not_found'],
       ['billing.v1.budget.remove', 'not_found'],

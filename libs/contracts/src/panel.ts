@@ -72,6 +72,22 @@ export const panelUserUpdate = new Endpoint<PanelUserUpdateRequest, PanelUser>('
   isRecorded: true,
 });
 
+export class PanelFactorsResetRequest {
+  @Text(254) email!: string;
+}
+
+export interface PanelFactorsResetReply {
+  userId: string;
+  /** Apps and passkeys that the person had. */
+  factorsRemoved: number;
+}
+
+export const panelFactorsReset = new Endpoint<PanelFactorsResetRequest, PanelFactorsResetReply>(
+  'panel.v1.second-factor.reset',
+  PanelFactorsResetRequest,
+  { about: 'Removes the second factors and recovery codes of a person who has lost them', isRecorded: true },
+);
+
 export class PanelSessionsEndRequest {
   @Text(254) email!: string;
   /** True: the person's tokens go on working. Default: they are revoked. */

@@ -108,6 +108,7 @@ const CALLERS: Record<string, User[]> = {
   'panel.v1.user.list': ['cli'],
   'panel.v1.user.update': ['cli'],
   'panel.v1.session.end': ['cli'],
+  'panel.v1.second-factor.reset': ['cli'],
   'panel.v1.audit.check': ['cli'],
   'payments.v1.checkout.create': ['cli', 'panel'],
 };

@@ -2,6 +2,7 @@ import {
   PANEL_ROLES,
   type PanelRole,
   type PanelUser,
+  panelFactorsReset,
   panelInvite,
   panelSessionsEnd,
   panelUserList,
@@ -63,6 +64,15 @@ export const panelCommands = [
         roles: renderRoles(user),
         disabled: user.disabledAt ?? 'no',
       }),
+  }),
+  command({
+    name: 'panel reset-factors',
+    summary: 'Remove the second factors and recovery codes of a person who has lost them; the password alone signs in then',
+    parameters: { email: argument(email, 'e-mail of the person') },
+    examples: ['panel reset-factors ada@example.com'],
+    endpoint: panelFactorsReset,
+    request: ({ email }) => ({ email }),
+    render: ({ userId, factorsRemoved }) => renderFields({ user: userId, 'factors removed': String(factorsRemoved) }),
   }),
   command({
     name: 'panel end-sessions',

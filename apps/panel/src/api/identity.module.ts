@@ -4,8 +4,10 @@ import { ForwardProxies } from '#network/forward-proxy/forward-proxies.js';
 import type { SummedRefusals } from '../audit/summed-refusals.js';
 import { Invites } from '../identity/invites.js';
 import { Members } from '../identity/members.js';
+import { Passkeys } from '../identity/passkeys.js';
 import { Passwords } from '../identity/passwords.js';
 import { People } from '../identity/people.js';
+import { SecondFactors } from '../identity/second-factors.js';
 import type { Sessions } from '../identity/sessions.js';
 import { SignIn } from '../identity/sign-in.js';
 import { AdmitPerson } from '../identity/sso/admit-person.js';
@@ -20,6 +22,7 @@ import { InvitesController } from './invites.controller.js';
 import { MeController } from './me.controller.js';
 import { MembersController } from './members.controller.js';
 import { OperatorController } from './operator.controller.js';
+import { SecondFactorsController } from './second-factors.controller.js';
 import { SessionController } from './session.controller.js';
 import { SsoController } from './sso.controller.js';
 import { TokensController } from './tokens.controller.js';
@@ -36,7 +39,16 @@ interface IdentityDependencies {
 }
 
 @Module({
-  controllers: [SessionController, SsoController, MeController, MembersController, InvitesController, TokensController, OperatorController],
+  controllers: [
+    SessionController,
+    SsoController,
+    MeController,
+    SecondFactorsController,
+    MembersController,
+    InvitesController,
+    TokensController,
+    OperatorController,
+  ],
 })
 class IdentityModule {}
 
@@ -44,11 +56,12 @@ class IdentityModule {}
 export function identityModule({ config, prisma, signIns, providers, sessions, refusals }: IdentityDependencies): DynamicModule {
   const passwords = new Passwords(config.panelPasswords === 'on');
   const throttle = new Throttle(signIns);
-  const signIn = new SignIn(signIns, passwords, sessions, throttle, refusals);
+  const secondFactors = new SecondFactors(prisma, signIns, new Passkeys(signIns, config.panelUrl), throttle, refusals);
+  const signIn = new SignIn(signIns, passwords, sessions, throttle, refusals, secondFactors);
   const fetchProvider = providerFetch(new ForwardProxies(config));
   const ssoProviders = new Map([...providers].map(([name, one]) => [name, new SsoProvider(name, one, config.panelUrl, fetchProvider)]));
   const sso = new Sso(ssoProviders, throttle, new AdmitPerson(signIns, sessions), passwords.isOn, refusals);
-  const invites = new Invites(prisma, signIns, passwords, sessions, signIn, config.panelUrl, providers.size > 0);
+  const invites = new Invites(prisma, signIns, passwords, sessions, signIn, secondFactors, config.panelUrl, providers.size > 0);
   return {
     module: IdentityModule,
     exports: [Members],
@@ -56,6 +69,7 @@ export function identityModule({ config, prisma, signIns, providers, sessions, r
       { provide: AttemptCookie, useValue: new AttemptCookie(config.panelUrl) },
       { provide: Sso, useValue: sso },
       { provide: SignIn, useValue: signIn },
+      { provide: SecondFactors, useValue: secondFactors },
       { provide: People, useValue: new People(prisma, passwords, signIn) },
       { provide: Members, useValue: new Members(prisma) },
       { provide: Invites, useValue: invites },

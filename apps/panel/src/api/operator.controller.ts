@@ -1,6 +1,8 @@
 import { Controller, Inject } from '@nestjs/common';
 import { type AuditCheckReply, type AuditListReply, AuditListRequest, panelAuditCheck, panelAuditList } from '#contracts/audit.js';
 import {
+  type PanelFactorsResetReply,
+  PanelFactorsResetRequest,
   type PanelInviteReply,
   PanelInviteRequest,
   type PanelSessionsEndReply,
@@ -9,6 +11,7 @@ import {
   type PanelUserListReply,
   PanelUserListRequest,
   PanelUserUpdateRequest,
+  panelFactorsReset,
   panelInvite,
   panelSessionsEnd,
   panelUserList,
@@ -22,6 +25,7 @@ import type { Logger } from '#observability/logger.js';
 import { PanelError } from '../errors/panel-error.js';
 import { Invites } from '../identity/invites.js';
 import { Members } from '../identity/members.js';
+import { SecondFactors } from '../identity/second-factors.js';
 import { Sessions } from '../identity/sessions.js';
 import type { Member } from '../shapes/identity.js';
 import { AuditJournals } from './audit/audit-journals.js';
@@ -35,6 +39,7 @@ export class OperatorController {
     private readonly invites: Invites,
     private readonly members: Members,
     private readonly sessions: Sessions,
+    private readonly secondFactors: SecondFactors,
     private readonly journals: AuditJournals,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -77,6 +82,14 @@ export class OperatorController {
   @Serves(panelAuditList)
   listJournal(request: AuditListRequest): Promise<AuditListReply> {
     return this.journals.own.list(request, OPERATOR);
+  }
+
+  @Serves(panelFactorsReset)
+  async resetFactors({ email }: PanelFactorsResetRequest, { caller }: CallContext): Promise<PanelFactorsResetReply> {
+    return refusing(async () => {
+      const userId = await this.members.findId(email);
+      return { userId, factorsRemoved: await this.secondFactors.reset(userId, { caller, logger: this.logger }) };
+    });
   }
 
   @Serves(panelAuditCheck)

@@ -23,7 +23,7 @@ export class SessionController {
 
   @Handles('signIn')
   async create(@Req() request: PanelRequest, @Res({ passthrough: true }) response: Response, @Body() body: SignInRequest): Promise<Me> {
-    const { secret, userId } = await this.signIn.signIn(body.email, body.password, requestClient(request), requestAuthor(request));
+    const { secret, userId } = await this.signIn.signIn(body, requestClient(request), requestAuthor(request));
     response.setHeader('set-cookie', this.cookie.set(secret));
     return this.people.show(userId);
   }

@@ -9,6 +9,7 @@ export const PANEL_ERROR_CODES = {
   invalid_json: ERROR_CODES.invalid_json,
   authentication_required: ERROR_CODES.authentication_required,
   invalid_credentials: { status: 401, type: 'authentication_error' },
+  second_factor_required: { status: 401, type: 'authentication_error' },
   insufficient_balance: ERROR_CODES.insufficient_balance,
   origin_not_allowed: ERROR_CODES.origin_not_allowed,
   permission_denied: { status: 403, type: 'permission_error' },

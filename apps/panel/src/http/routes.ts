@@ -46,6 +46,18 @@ export const ROUTES = {
   endSession: route('DELETE /sessions/:sessionId', 'own', 'Ends one session of the person', { status: 204 }),
   showMe: route('GET /me', 'own', 'The signed-in person, with their roles and permissions'),
   updateMe: route('PATCH /me', 'own', 'Changes the name or the password'),
+  listSecondFactors: route('GET /me/second-factors', 'own', 'What the person shows beside the password'),
+  makeAppSecret: route('POST /me/second-factors/app', 'own', 'Makes a secret for an authenticator app', { confirmed: true }),
+  makePasskeyOptions: route('POST /me/second-factors/passkey', 'own', 'What the browser needs to make a passkey', { confirmed: true }),
+  addSecondFactor: route('POST /me/second-factors', 'own', 'Adds an app or a passkey that has proved itself', {
+    confirmed: true,
+    status: 201,
+  }),
+  removeSecondFactor: route('DELETE /me/second-factors/:factorId', 'own', 'Removes an app or a passkey', { confirmed: true, status: 204 }),
+  makeRecoveryCodes: route('POST /me/recovery-codes', 'own', 'Makes new recovery codes, which are shown once', {
+    confirmed: true,
+    status: 201,
+  }),
   listMembers: route('GET /members', 'members.read', 'People and their roles', { scope: 'any' }),
   updateMember: route('PATCH /members/:userId', 'members', 'Changes a role; disables a person', { scope: 'any', confirmed: true }),
   removeMember: route('DELETE /members/:userId', 'members', 'Takes a role from a person', { scope: 'any', confirmed: true, status: 204 }),

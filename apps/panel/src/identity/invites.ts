@@ -11,6 +11,7 @@ import { checkRoleFits, lockRoles, setRole, toAccess } from './grants.js';
 import { demandFewerInvites, withdrawBeyondRights, withdrawOpen } from './open-invites.js';
 import { checkNewPassword, findWeakness, type Passwords } from './passwords.js';
 import { lockCaller, lockPerson, lockVerified } from './person-lock.js';
+import type { SecondFactors } from './second-factors.js';
 import { computeDigest, makeSecret } from './secret.js';
 import { type Client, type EndedAccess, endAccess, endSessions, type Sessions } from './sessions.js';
 import type { SignIn } from './sign-in.js';
@@ -35,6 +36,7 @@ export class Invites {
     private readonly passwords: Passwords,
     private readonly sessions: Sessions,
     private readonly signIn: SignIn,
+    private readonly secondFactors: SecondFactors,
     private readonly panelUrl: string,
     private readonly hasProviders: boolean,
   ) {}
@@ -106,8 +108,8 @@ export class Invites {
 
   /**
    * Gives the role to the person and signs them in. Returns the session's secret and the person's id. A link works once.
-   * @throws {PanelError} `not_found` for a link that is unknown, used or over; `invalid_credentials` for a person who exists;
-   * `permission_denied` while passwords are off
+   * @throws {PanelError} `not_found` for a link that is unknown, used or over; `invalid_credentials` or
+   * `second_factor_required` for a person who exists; `permission_denied` while passwords are off
    */
   async accept(body: InviteAcceptRequest, client: Client, author: Author): Promise<{ secret: string; userId: string }> {
     this.passwords.demandOn();
@@ -116,6 +118,7 @@ export class Invites {
     const found = await this.signIns.panelUser.findUnique({ where: { email } });
     const verified = await this.checkPassword(invite, found, email, body.password, client, author);
     const existing = verified ?? found;
+    if (existing) await this.secondFactors.demand(existing, body, author);
     const password = verified ? undefined : { passwordHash: await this.passwords.hash(body.password), passwordProven: provesEmail(invite) };
     return journaled(this.signIns, author, async (tx, record) => {
       await lockRoles(tx);

@@ -4,9 +4,11 @@ import { authorAs, journaled, type WriteEntry } from '../audit/journaled.js';
 import type { SummedRefusals } from '../audit/summed-refusals.js';
 import { PanelError } from '../errors/panel-error.js';
 import type { Caller } from '../requests/panel-request.js';
+import type { SignInRequest } from '../shapes/identity.js';
 import { parseEmail } from './email-address.js';
 import type { Passwords } from './passwords.js';
 import { lockVerified, wrongCredentials } from './person-lock.js';
+import type { SecondFactors } from './second-factors.js';
 import type { Client, Sessions } from './sessions.js';
 import { type Attempt, confirmation, passwordAttempt, type Throttle } from './throttle.js';
 
@@ -21,15 +23,17 @@ export class SignIn {
     private readonly sessions: Sessions,
     private readonly throttle: Throttle,
     private readonly refusals: SummedRefusals,
+    private readonly secondFactors: SecondFactors,
   ) {}
 
   /**
    * Starts a session. Returns its secret and the person's id. An unknown e-mail, a wrong password and a disabled person get the same answer
    * after the same time.
-   * @throws {PanelError} `invalid_credentials`, `rate_limit_exceeded`
+   * @throws {PanelError} `invalid_credentials`, `rate_limit_exceeded`, `second_factor_required`
    */
-  async signIn(typedEmail: string, password: string, client: Client, author: Author): Promise<{ secret: string; userId: string }> {
-    const user = await this.verify(parseEmail(typedEmail) ?? typedEmail, password, client.address, author);
+  async signIn({ email, password, ...proof }: SignInRequest, client: Client, author: Author): Promise<{ secret: string; userId: string }> {
+    const user = await this.verify(parseEmail(email) ?? email, password, client.address, author);
+    await this.secondFactors.demand(user, proof, author);
     return journaled(this.prisma, author, async (tx, record) => {
       await lockVerified(tx, user);
       const person = authorAs(author, user.id, user.email);

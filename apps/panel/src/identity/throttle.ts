@@ -44,6 +44,11 @@ export function providerAttempt(requestId: string, address: string): Attempt {
   return { who: `sso ${requestId}`, where: `sso ${group}`, address: group };
 }
 
+/** A code after a right password. All of a person count together, wherever they come from: there are few codes. */
+export function codeAttempt(userId: string): Attempt {
+  return { who: `code ${userId}`, where: `code ${userId}` };
+}
+
 /** A password that a signed-in person types again. Failed sign-ins of others do not count, so that a stranger cannot stop it. */
 export function confirmation(sessionId: string): Attempt {
   return { who: `session ${sessionId}`, where: `session ${sessionId}` };

@@ -4,6 +4,7 @@ export type PanelErrorCode =
   | 'invalid_request'
   | 'authentication_required'
   | 'invalid_credentials'
+  | 'second_factor_required'
   | 'insufficient_balance'
   | 'origin_not_allowed'
   | 'permission_denied'
@@ -36,7 +37,10 @@ export interface PanelErrorBody {
     /** The request field at fault. */
     param: string | null;
     code: PanelErrorCode;
-    /** Present only in a `conflict`: the thing that exists already, such as `budgetId` and `limitPicoUsd`. */
+    /**
+     * In a `conflict` the thing that exists already, such as `budgetId` and `limitPicoUsd`; in `second_factor_required` the `ways` to give it,
+     * and for a passkey its `passkeyOptions`. Otherwise absent.
+     */
     details?: Readonly<Record<string, string>>;
   };
 }

@@ -64,6 +64,8 @@ export const ROLES = Object.keys(EVERY_ROLE) as Role[];
 
 /** Longer than any e-mail or password, so that a hash never gets more. */
 const CREDENTIAL_MAX = 1_000;
+/** Characters of the JSON of a passkey. */
+const PASSKEY_MAX = 20_000;
 
 /** A role of a person: on the whole platform when `accountId` is null. */
 export interface Grant {
@@ -100,8 +102,16 @@ export class MeUpdateRequest {
   @IsOptional() @Text(CREDENTIAL_MAX) currentPassword?: string;
 }
 
-// `POST /session`. Sets the cookie.
-export class SignInRequest {
+/** Proof of the second factor, sent with the password: one of the two. */
+export class SecondProof {
+  /** A code of the app, or a recovery code. */
+  @IsOptional() @Text(CREDENTIAL_MAX) code?: string;
+  /** JSON of the browser's answer to `passkeyOptions`. */
+  @IsOptional() @Text(PASSKEY_MAX) passkey?: string;
+}
+
+// `POST /session`. Sets the cookie. Without the second factor of a person who has one: `second_factor_required`.
+export class SignInRequest extends SecondProof {
   @Text(CREDENTIAL_MAX) email!: string;
   @Text(CREDENTIAL_MAX) password!: string;
 }
@@ -109,6 +119,55 @@ export class SignInRequest {
 // `POST /session/confirm`. Replies `Session` and replaces the cookie.
 export class ConfirmRequest {
   @Text(CREDENTIAL_MAX) password!: string;
+}
+
+/** `GET /me/second-factors`: what the person shows beside the password, oldest first. */
+export interface SecondFactorListReply {
+  factors: SecondFactor[];
+  recoveryCodesLeft: number;
+  /** False where browsers allow none: the panel's address is an IP address. */
+  allowsPasskeys: boolean;
+}
+
+export interface SecondFactor {
+  factorId: string;
+  /** `app`: the six digits of an authenticator app. */
+  kind: 'app' | 'passkey';
+  name: string;
+  createdAt: string;
+  usedAt: string | null;
+}
+
+/** `POST /me/second-factors/app`: a new secret. It counts once `POST /me/second-factors` has proved that the app has it. */
+export interface NewAppSecret {
+  /** In base32, to be typed. */
+  secret: string;
+  /** `otpauth:` address, for a QR code. */
+  uri: string;
+}
+
+/** `POST /me/second-factors/passkey`. */
+export interface NewPasskeyOptions {
+  /** JSON for the browser's `navigator.credentials.create`. */
+  options: string;
+}
+
+// `POST /me/second-factors`: `secret` and `code` of an app, or `passkey`. Replies `AddedSecondFactor`.
+export class SecondFactorAddRequest extends SecondProof {
+  @Text(NAME_LENGTH_MAX) name!: string;
+  /** As `POST /me/second-factors/app` replied it. */
+  @IsOptional() @Text(100) secret?: string;
+}
+
+export interface AddedSecondFactor {
+  factor: SecondFactor;
+  /** With the first factor, shown once. Null: the person has some. */
+  recoveryCodes: string[] | null;
+}
+
+/** `POST /me/recovery-codes`: new ones in the place of the former, shown once. */
+export interface RecoveryCodesReply {
+  recoveryCodes: string[];
 }
 
 /** `GET /session` replies the one of the cookie. */
@@ -212,7 +271,7 @@ export interface InviteView {
 }
 
 // `POST /invites/accept`, without a session. Signs in and replies `Me`.
-export class InviteAcceptRequest {
+export class InviteAcceptRequest extends SecondProof {
   @Text(100) token!: string;
   /** Only for an invite without an e-mail. */
   @IsOptional() @Text(CREDENTIAL_MAX) email?: string;

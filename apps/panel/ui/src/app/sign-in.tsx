@@ -1,12 +1,13 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { SignInWays } from '../../../src/shapes/identity.js';
+import type { SignInRequest, SignInWays } from '../../../src/shapes/identity.js';
 import { callOnce, withQuery } from '../data/api.js';
 import { ButtonLink } from '../parts/button.js';
 import { Form } from '../parts/dialog.js';
 import { TextField } from '../parts/field.js';
 import { Failure } from '../parts/page.js';
 import { Entrance, Opening } from './entrance.js';
+import { useSecondFactor } from './second-factor.js';
 import styles from './sign-in.module.css';
 import { addressWithoutFailure, ssoFailureIn } from './sso-failure.js';
 
@@ -34,7 +35,7 @@ export function SignIn() {
 interface PasswordFormProps {
   email?: string;
   submit: string;
-  send: (credentials: { email: string; password: string }) => Promise<unknown>;
+  send: (credentials: SignInRequest) => Promise<unknown>;
   onDone: () => void;
 }
 
@@ -42,11 +43,15 @@ interface PasswordFormProps {
 export function PasswordForm({ email: known, submit, send, onDone }: PasswordFormProps) {
   const [email, setEmail] = useState(known ?? '');
   const [password, setPassword] = useState('');
-  const sending = useMutation({ mutationFn: () => send({ email, password }), onSuccess: onDone });
+  const { change, asked } = useSecondFactor((proof) => send({ email, password, ...proof }), onDone);
   return (
-    <Form submit={submit} change={sending}>
-      <EmailField value={email} onText={setEmail} readOnly={known !== undefined} />
-      <TextField label="Password" type="password" autoComplete="current-password" value={password} onText={setPassword} required />
+    <Form submit={submit} change={change}>
+      {asked ?? (
+        <>
+          <EmailField value={email} onText={setEmail} readOnly={known !== undefined} />
+          <TextField label="Password" type="password" autoComplete="current-password" value={password} onText={setPassword} required />
+        </>
+      )}
     </Form>
   );
 }

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from '#contracts/rules/bounds.js';
@@ -8,6 +8,7 @@ import { Form } from '../parts/dialog.js';
 import { TextField } from '../parts/field.js';
 import { Failure } from '../parts/page.js';
 import { Entrance, Opening } from './entrance.js';
+import { useSecondFactor } from './second-factor.js';
 import { EmailField, ProviderButtons, useSignInWays } from './sign-in.js';
 
 /** Errors that mean that the link is no longer good. */
@@ -82,29 +83,33 @@ function AcceptForm({ token, invite, ways }: { token: string; invite: InviteWith
   const [, navigate] = useLocation();
   const mayBeNew = invite.password !== 'sign-in';
   const body: InviteAcceptRequest = { token, password, ...(invite.email === null && { email }), ...(mayBeNew && name && { name }) };
-  const accepting = useMutation({
-    mutationFn: () => callOnce<Me>('POST', '/invites/accept', { body }),
-    onSuccess: () => {
+  const { change, asked } = useSecondFactor(
+    (proof) => callOnce<Me>('POST', '/invites/accept', { body: { ...body, ...proof } }),
+    () => {
       client.removeQueries({ queryKey: ['start'] });
       navigate('/', { replace: true });
     },
-  });
+  );
   const passwordTexts = PASSWORDS[invite.password];
   return (
     <Entrance title="Welcome" about={mayBeNew ? 'Choose how you sign in from now on.' : 'Sign in to accept the invite.'}>
       {invite.email !== null && <ProviderButtons ways={ways} returnTo={import.meta.env.BASE_URL} above />}
-      <Form submit="Continue" change={accepting}>
-        <EmailField value={email} onText={setEmail} readOnly={invite.email !== null} />
-        {mayBeNew && <TextField label="Name" autoComplete="name" hint="If you are new here." value={name} onText={setName} />}
-        <TextField
-          {...passwordTexts}
-          type="password"
-          minLength={invite.password === 'new-password' ? PASSWORD_LENGTH_MIN : undefined}
-          maxLength={PASSWORD_LENGTH_MAX}
-          value={password}
-          onText={setPassword}
-          required
-        />
+      <Form submit="Continue" change={change}>
+        {asked ?? (
+          <>
+            <EmailField value={email} onText={setEmail} readOnly={invite.email !== null} />
+            {mayBeNew && <TextField label="Name" autoComplete="name" hint="If you are new here." value={name} onText={setName} />}
+            <TextField
+              {...passwordTexts}
+              type="password"
+              minLength={invite.password === 'new-password' ? PASSWORD_LENGTH_MIN : undefined}
+              maxLength={PASSWORD_LENGTH_MAX}
+              value={password}
+              onText={setPassword}
+              required
+            />
+          </>
+        )}
       </Form>
     </Entrance>
   );

@@ -15,6 +15,7 @@ export class ApiError extends Error {
     readonly requestId: string | null = null,
     /** True when the id is the gateway's: its request can be explained. */
     readonly isFromGateway = false,
+    readonly details: Readonly<Record<string, string>> = {},
   ) {
     super(message);
   }
@@ -105,7 +106,7 @@ function parseError(reply: Response, text: string): ApiError {
   const requestId = gatewayRequestId ?? reply.headers.get('x-request-id');
   try {
     const { error } = JSON.parse(text) as PanelErrorBody;
-    return new ApiError(error.message, error.code, error.param, requestId, gatewayRequestId !== null);
+    return new ApiError(error.message, error.code, error.param, requestId, gatewayRequestId !== null, error.details);
   } catch {
     // A proxy in front of the panel answered with a page of its own.
     return new ApiError(`The panel's address answered with status ${reply.status}.`, 'unreachable', null, requestId);

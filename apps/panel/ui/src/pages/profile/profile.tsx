@@ -12,8 +12,9 @@ import { Card, Columns, Failure, Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { relativeTime, zoneName } from '../../parts/time.js';
 import { nameBrowser } from './name-browser.js';
+import { SecondFactors } from './second-factors.js';
 
-/** The signed-in person: name, password, sessions. */
+/** The signed-in person: name, password, second factor, sessions. */
 export function Profile() {
   const { me } = useSession();
   const sessions = useApi<SessionListReply>('/sessions');
@@ -28,6 +29,7 @@ export function Profile() {
         {me.hasPassword && <NewPasswordForm />}
         <ZoneCard />
       </Columns>
+      {me.hasPassword && <SecondFactors />}
       <Card
         flush
         title="Sessions"
