@@ -105,7 +105,7 @@ async function signIn(browser: Browser): Promise<Session> {
 
 /** A finished request with a long reply: its page has every part. */
 function dearest(page: Page): Locator {
-  return page.getByRole('row').filter({ hasText: 'Completed' }).first().getByRole('link');
+  return page.getByRole('row').filter({ hasText: 'Completed' }).first().getByRole('link').first();
 }
 
 async function picture(page: Page, name: string): Promise<void> {

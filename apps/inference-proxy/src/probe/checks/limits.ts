@@ -52,9 +52,9 @@ export const limitChecks: Check[] = [
     id: 'context-error',
     title: 'a prompt too long is recognised',
     async run(prober, { context }) {
-      if (context === undefined) return 'its context is not known: say --context-tokens';
+      if (context === undefined) return 'its context is not known; tollgate upstreams test --context-tokens names it';
       if (context.tokens > CONTEXT_TOKENS_UNASKED_MAX && !context.isFromOperator) {
-        return `of ${count(context.tokens, 'token')}: to try it, say --context-tokens ${context.tokens}`;
+        return `of ${count(context.tokens, 'token')}: too long to send unasked; tollgate upstreams test --context-tokens ${context.tokens} does`;
       }
       const words = 'word '.repeat(Math.ceil(context.tokens * 1.25));
       return judgeContextError(await prober.send({ turns: `${words}\nSay yes.`, outputTokensMax: 16 }));

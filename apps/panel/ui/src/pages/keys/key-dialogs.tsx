@@ -82,7 +82,8 @@ export function EditKey({ apiKey, mayRotate, onAction, onClose }: EditKeyProps) 
 export function NewKey({ projects, projectId, onClose }: { projects: Project[]; projectId: string | undefined; onClose: () => void }) {
   // Made once: a form that is sent twice makes one key.
   const [keyId] = useState(() => crypto.randomUUID());
-  const [project, setProject] = useState(projectId ?? projects[0]?.projectId ?? '');
+  // The last one that was made: a new project needs a key.
+  const [project, setProject] = useState(projectId ?? projects.at(-1)?.projectId ?? '');
   const [name, setName] = useState('');
   const [end, setEnd] = useState<EndChoice>('never');
   const [note, setNote] = useState('');

@@ -67,9 +67,11 @@ export function ModelPage() {
         </Figure>
       </Figures>
       <Prices model={model} scheduled={scheduled} />
-      <Card title="Name for programs">
-        <CopyLine text={id} />
-      </Card>
+      {model.displayName && (
+        <Card title="Name for programs">
+          <CopyLine text={id} />
+        </Card>
+      )}
       {mayOnPlatform('upstreams.read') && <Routes model={id} />}
       {may('usage.read') && <Use model={id} />}
     </Page>

@@ -68,7 +68,9 @@ export function Overview() {
           </Figure>
           <TimeFigure label="First content" none="none streamed" percentiles={data?.traffic.firstContentMs} />
         </Figures>
-        {data.total.requests === 0 && account !== 'all' && <FirstSteps />}
+        {data.total.requests === 0 && account !== 'all' && (
+          <FirstSteps hasMoney={!data.warnings.some(({ kind }) => kind === 'balance-empty')} />
+        )}
         <Card title="Spend" note={`by ${data.step}, UTC`} actions={<Link to={usageBy('model')}>Usage in detail</Link>}>
           <SpendChart usage={{ rows: data.series, from: Date.parse(data.from), to: Date.parse(data.to), step: data.step }} />
         </Card>
@@ -169,11 +171,15 @@ export function BudgetRanking({ budgets }: { budgets: Budget[] }) {
 }
 
 /** The way to the first request, for an account without requests in the chosen time. Has its height before it knows what is done. */
-export function FirstSteps() {
+export function FirstSteps({ hasMoney }: { hasMoney: boolean }) {
   const { linkTo, may } = useSession();
   const { projects, keys } = useNames();
   if (!may('keys')) return null;
   const steps = [
+    {
+      ...{ name: 'Add money', about: 'The operator tops the account up. Without money requests are refused.' },
+      ...{ page: may('money.read') ? 'money' : undefined, isDone: hasMoney },
+    },
     { name: 'Create a project', about: 'It has its own limits and keys.', page: 'projects', isDone: projects && projects.length > 0 },
     {
       name: 'Create a key',
@@ -191,7 +197,7 @@ export function FirstSteps() {
           <li key={name} data-done={isDone || undefined}>
             <span className={styles.number}>{isDone ? <Icon name="check" /> : at + 1}</span>
             <div>
-              <h3>{at === next ? <Link to={linkTo(page)}>{name}</Link> : name}</h3>
+              <h3>{at === next && page ? <Link to={linkTo(page)}>{name}</Link> : name}</h3>
               <p>{about}</p>
             </div>
           </li>

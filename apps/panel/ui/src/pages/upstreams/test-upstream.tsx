@@ -65,7 +65,22 @@ export function RunningTest({ upstream, model }: { upstream: string; model: stri
   return (
     <>
       {end && <Result end={end} />}
-      <ol className={styles.checks} aria-label="Checks" aria-busy={!end && !failure}>
+      <div className={styles.lists} aria-busy={!end && !failure}>
+        <CheckList title="To serve at all" checks={checks.filter(({ id }) => NEEDED.has(id))} />
+        <CheckList title="Abilities" checks={checks.filter(({ id }) => !NEEDED.has(id))} />
+        {!end && !failure && <p className={styles.evidence}>{checks.length === 0 ? 'Connecting…' : 'Next check…'}</p>}
+      </div>
+      {failure !== null && <Failure error={failure} />}
+    </>
+  );
+}
+
+function CheckList({ title, checks }: { title: string; checks: UpstreamCheck[] }) {
+  if (checks.length === 0) return null;
+  return (
+    <section>
+      <h3>{title}</h3>
+      <ol className={styles.checks} aria-label={title}>
         {checks.map((check) => (
           <li key={check.id}>
             <Badge tone={chooseTone(check)}>{check.verdict}</Badge>
@@ -75,10 +90,8 @@ export function RunningTest({ upstream, model }: { upstream: string; model: stri
             </span>
           </li>
         ))}
-        {!end && !failure && <li className={styles.evidence}>{checks.length === 0 ? 'Connecting…' : 'Next check…'}</li>}
       </ol>
-      {failure !== null && <Failure error={failure} />}
-    </>
+    </section>
   );
 }
 

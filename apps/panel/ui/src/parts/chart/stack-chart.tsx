@@ -127,13 +127,23 @@ function Drawing(props: DrawingProps) {
             </Part>
           ))}
           {at % labelEvery === 0 && (
-            <text className={styles.moment} x={(x(at) ?? 0) + x.bandwidth() / 2} y={inner.height + 18} textAnchor="middle">
+            <Label middle={(x(at) ?? 0) + x.bandwidth() / 2} end={inner.width} y={inner.height + 18}>
               {formatShortMoment(bar.at)}
-            </text>
+            </Label>
           )}
         </g>
       ))}
     </Group>
+  );
+}
+
+/** The time below a bar: in its middle, or where that would be cut off, up to the edge. */
+function Label({ middle, end, y, children }: { middle: number; end: number; y: number; children: string }) {
+  const isCut = middle + LABEL_WIDTH / 3 > end;
+  return (
+    <text className={styles.moment} x={isCut ? end : middle} y={y} textAnchor={isCut ? 'end' : 'middle'}>
+      {children}
+    </text>
   );
 }
 

@@ -1,0 +1,51 @@
+import { catalogGet } from '#contracts/catalog-revisions.js';
+import { startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator } from '#testing/tenant.js';
+import { axeFindings, describeWithBrowser, openPage, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
+
+/** Adding an upstream, on a system of its own, because it changes the catalog. */
+describeWithBrowser('upstreams', () => {
+  const shared = sharedBrowser();
+
+  test('an upstream is added to the catalog file and tested, and a wrong entry adds nothing', async () => {
+    const own = await startPrivateStack({ layout: 'all', services: ['billing', 'catalog', 'upstream-sim', 'inference-proxy', 'panel'] });
+    const administrator = await connectAdministrator(own);
+    try {
+      const cookie = await signInByInvite(administrator, own.panelUrl, { email: 'ann@example.com', role: 'admin' });
+      const { page, problems } = await openPage(shared.browser, { origin: own.panelUrl, cookie });
+      await page.goto('/panel/a/all/upstreams');
+      await untilSettled(page);
+      const url = `${own.upstreamUrl}/v1`;
+      const before = await administrator.request(catalogGet, {});
+      await page.getByRole('button', { name: 'Add upstream' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Id').fill('a name with spaces');
+      await dialog.getByLabel('URL').fill(url);
+      await dialog.getByLabel('Model to test').fill('sim-fast');
+      await dialog.getByRole('button', { name: 'Add and test' }).click();
+      await dialog.getByRole('alert').waitFor();
+      expect({ findings: await axeFindings(page), revision: (await administrator.request(catalogGet, {})).revision }).toEqual({
+        findings: [],
+        revision: before.revision,
+      });
+      await dialog.getByLabel('Id').fill('second');
+      await dialog.getByLabel('Network').selectOption('private');
+      await dialog.getByRole('button', { name: 'Add and test' }).click();
+      await page.getByText('Serves text').waitFor();
+      const { revision, yaml } = await administrator.request(catalogGet, {});
+      expect({ revision, adds: yaml?.includes(`- id: "second"\n    kind: openai-chat\n    baseUrl: "${url}"`) }).toEqual({
+        revision: before.revision + 1,
+        adds: true,
+      });
+      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+      await page.goto('/panel/a/all/upstreams/second');
+      await page.getByRole('heading', { name: 'No model has a route to it' }).waitFor();
+      await page.getByText(url).waitFor();
+      expect(problems.filter((problem) => !problem.includes('400'))).toEqual([]);
+      await page.context().close();
+    } finally {
+      await administrator.close();
+      await own.stop();
+    }
+  });
+});
