@@ -55,7 +55,7 @@ describeWithBrowser('reading', () => {
     await page.goto(`/panel/a/${tenant.accountId}/projects/${tenant.projectId}`);
     await untilSettled(page);
     const requests = page.getByRole('region', { name: 'Last requests' });
-    await requests.getByRole('columnheader', { name: 'Started UTC' }).waitFor();
+    await requests.getByRole('columnheader', { name: 'Ended UTC' }).waitFor();
     const moment = requests.locator('time').first();
     const [shown, at, title] = [await moment.innerText(), await moment.getAttribute('datetime'), await moment.getAttribute('title')];
     const [, day, time] = /^\d{4}-\d\d-(\d\d)T(\d\d:\d\d:\d\d)/.exec(at ?? '') ?? [];

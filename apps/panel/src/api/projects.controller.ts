@@ -1,15 +1,19 @@
 import { Controller, Param, Req } from '@nestjs/common';
 import { ListRequest } from '#contracts/billing/accounts.js';
 import { ProjectCreateRequest, ProjectUpdateRequest, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
+import { Activity } from '../activity/activity.js';
 import { IdPipe } from '../http/id.pipe.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import { Members } from '../identity/members.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
-import { Services } from '../services/services.js';
+import { nameReader, Services } from '../services/services.js';
 import type { Project, ProjectListReply } from '../shapes/billing.js';
 import type { ProjectDetails } from '../shapes/overview.js';
 import { readProject } from './overview/read-project.js';
 import { ownedProject } from './owned.js';
+import { listRequests } from './requests/list-requests.js';
+import { readRecords } from './requests/read-records.js';
+import type { RequestQuery } from './requests/request-query.js';
 
 /** Most people of the reply, as many as a page of the list of members. */
 const MEMBERS_MAX = 200;
@@ -18,6 +22,7 @@ const MEMBERS_MAX = 200;
 export class ProjectsController {
   constructor(
     private readonly services: Services,
+    private readonly activity: Activity,
     private readonly members: Members,
   ) {}
 
@@ -31,9 +36,13 @@ export class ProjectsController {
     const { access } = requireCaller(request);
     const project = await ownedProject(this.services, access, 'usage.read', projectId);
     const { accountId } = project;
+    const listLast = async (query: RequestQuery) => {
+      const records = readRecords(this.activity, access, nameReader(request, accountId));
+      return (await listRequests(this.services.askingFor(request), records, query)).requests;
+    };
     const listMembers = async () => (await this.members.list([accountId], { limit: MEMBERS_MAX })).members;
     return readProject(this.services.askingFor(request), project, {
-      withRequests: access.may('requests.read', accountId),
+      requests: access.may('requests.read', accountId) ? listLast : async () => null,
       members: access.may('members.read', accountId) ? listMembers : async () => null,
     });
   }

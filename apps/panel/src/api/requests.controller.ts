@@ -12,6 +12,7 @@ import type { ListedRequest, RequestListReply } from '../shapes/requests.js';
 import { type Columns, fieldColumns, sendCsv } from './csv.js';
 import { ownedRequest } from './owned.js';
 import { listRequests } from './requests/list-requests.js';
+import { readRecords } from './requests/read-records.js';
 import { RequestQuery } from './requests/request-query.js';
 import { visibleActivity } from './visible-activity.js';
 import { visibleRequest } from './visible-money.js';
@@ -29,19 +30,8 @@ export class RequestsController {
   /** Refused requests are those that the panel recorded: of one key, status and code ten a minute of each replica, for `ACTIVITY_DAYS`. */
   @Handles('listRequests')
   list(@Req() request: PanelRequest, @Input(RequestQuery) query: RequestQuery): Promise<RequestListReply> {
-    const { access } = requireCaller(request);
-    const reader = nameReader(request, query.accountId);
-    return listRequests(
-      this.services.askingFor(request),
-      {
-        find: (requestIds) => this.activity.find(requestIds, reader),
-        refusals: async (...asked) => {
-          const { refusals, next } = await this.activity.refusals(...asked, reader);
-          return { refusals: refusals.map((one) => ({ ...visibleActivity(access, one), accountId: one.accountId })), next };
-        },
-      },
-      query,
-    );
+    const records = readRecords(this.activity, requireCaller(request).access, nameReader(request, query.accountId));
+    return listRequests(this.services.askingFor(request), records, query);
   }
 
   @Handles('downloadRequests')

@@ -2,10 +2,10 @@ import type { Budget } from '#contracts/billing/budgets.js';
 import type { KeyRow } from '#contracts/billing/keys.js';
 import type { Balance } from '#contracts/billing/money.js';
 import type { Project } from '#contracts/billing/projects.js';
-import type { RequestRow } from '#contracts/billing/requests.js';
 import type { UsageRow } from '#contracts/billing/usage.js';
 import type { EndedRequest, RequestAttempt } from '#contracts/gateway.js';
 import type { Member } from './identity.js';
+import type { ListedRequest } from './requests.js';
 
 /** `GET /accounts/{a}/overview?from&to`; `{a}` is `all` for the whole platform. Default: the last 24 hours. */
 export interface Overview {
@@ -111,8 +111,8 @@ export interface ProjectDetails {
   /** Oldest first, revoked ones included, at most 1,000. */
   keys: KeyRow[];
   hasMoreKeys: boolean;
-  /** The last ten of 7 days, running ones first. Null for callers without `requests.read`. */
-  requests: RequestRow[] | null;
+  /** The last ten of 7 days, running ones first, refused ones included. Null for callers without `requests.read`. */
+  requests: ListedRequest[] | null;
   /** People with a role in the account, newest first, at most 200. Null for callers without `members.read`. */
   members: Member[] | null;
 }

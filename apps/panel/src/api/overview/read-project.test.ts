@@ -1,10 +1,11 @@
 import { budgetList } from '#contracts/billing/budgets.js';
 import { keyList } from '#contracts/billing/keys.js';
-import { requestList } from '#contracts/billing/requests.js';
 import { type UsageQueryRequest, usageQuery } from '#contracts/billing/usage.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { Services } from '../../services/services.js';
-import type { Budget, KeyRow, Project, RequestRow } from '../../shapes/billing.js';
+import type { Budget, KeyRow, Project } from '../../shapes/billing.js';
+import type { ListedRequest } from '../../shapes/requests.js';
+import type { RequestQuery } from '../requests/request-query.js';
 import { readProject } from './read-project.js';
 
 const NOW = new Date('2027-03-05T10:00:00.000Z');
@@ -16,7 +17,7 @@ const budgets = [
   { budgetId: 'of its key', projectId: 'p', keyId: 'k1' },
   { budgetId: 'of another key', projectId: 'other', keyId: 'k9' },
 ] as Budget[];
-const requests = Array.from({ length: 12 }, (_, at) => ({ requestId: `req_${at}` })) as RequestRow[];
+const requests = Array.from({ length: 12 }, (_, at) => ({ requestId: `req_${at}` })) as ListedRequest[];
 const sums = (requestCount: number, costPicoUsd: string) => ({
   ...{ requests: requestCount, estimatedRequests: 0, promptTokens: 1, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 },
   ...{ costPicoUsd, forfeitedPicoUsd: '0' },
@@ -40,8 +41,16 @@ test('a project has its month, its own budgets, its keys and its last requests',
   });
   messaging.answer(budgetList, () => ({ budgets }));
   messaging.answer(keyList, () => ({ keys, nextCursor: 'more' }));
-  messaging.answer(requestList, () => ({ requests, nextCursor: null, searchedTo: null }));
-  const details = await readProject(new Services(messaging), project, { withRequests: true, members: async () => [] }, NOW);
+  const queries: RequestQuery[] = [];
+  const reading = {
+    requests: async (query: RequestQuery) => {
+      queries.push(query);
+      return requests;
+    },
+    members: async () => [],
+  };
+  const details = await readProject(new Services(messaging), project, reading, NOW);
+  expect(queries).toEqual([{ accountId: 'a', projectId: 'p', from: '2027-02-26T10:00:00.000Z', limit: 10 }]);
   const range = { accountId: 'a', projectId: 'p', from: '2027-03-01', to: NOW.toISOString(), limit: 1_000, cursor: undefined };
   expect(asked).toEqual([
     { ...range, step: 'day' },
@@ -69,12 +78,12 @@ test('a project has its month, its own budgets, its keys and its last requests',
   });
 });
 
-test('a caller without the permissions gets neither requests nor people, and billing is not asked for them', async () => {
+test('a caller without the permissions gets neither requests nor people, as null', async () => {
   const messaging = new FakeMessaging();
   messaging.answer(usageQuery, ({ from }) => ({ from, to: '', rows: [], nextCursor: null }));
   messaging.answer(budgetList, () => ({ budgets: [] }));
   messaging.answer(keyList, () => ({ keys: [], nextCursor: null }));
-  const reading = { withRequests: false, members: async () => null };
+  const reading = { requests: async () => null, members: async () => null };
   const { requests: shown, members } = await readProject(new Services(messaging), project, reading, NOW);
   expect({ shown, members }).toEqual({ shown: null, members: null });
 });

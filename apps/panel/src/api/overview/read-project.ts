@@ -1,10 +1,10 @@
 import { budgetList } from '#contracts/billing/budgets.js';
 import { keyList } from '#contracts/billing/keys.js';
-import { requestList } from '#contracts/billing/requests.js';
 import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import { type AskServices, collectRows, readPages } from '../../services/services.js';
-import type { Project, RequestRow } from '../../shapes/billing.js';
+import type { Project } from '../../shapes/billing.js';
 import type { ProjectDetails } from '../../shapes/overview.js';
+import type { RequestQuery } from '../requests/request-query.js';
 import { mostExpensive, sumUsage } from './usage-sums.js';
 
 const PAGE_ROWS = 1_000;
@@ -14,37 +14,29 @@ const REQUESTS_MAX = 10;
 /** Billing looks no further back for the last requests. */
 const REQUESTS_MS = 7 * 86_400_000;
 
+/** Reads what not every caller may see: null for one who may not. */
 interface Reading {
-  /** False: the caller sees no single requests. */
-  withRequests: boolean;
-  /** People with a role in the account; null for a caller who may not see them. */
+  requests: (query: RequestQuery) => Promise<ProjectDetails['requests']>;
+  /** People with a role in the account. */
   members: () => Promise<ProjectDetails['members']>;
 }
 
 /** Reads the month of a project so far, and what belongs to it, in one round of parallel calls. */
-export async function readProject(
-  services: AskServices,
-  project: Project,
-  { withRequests, members }: Reading,
-  now = new Date(),
-): Promise<ProjectDetails> {
+export async function readProject(services: AskServices, project: Project, reading: Reading, now = new Date()): Promise<ProjectDetails> {
   const { accountId, projectId } = project;
   const today = now.toISOString().slice(0, 10);
   const range = { accountId, projectId, from: `${today.slice(0, 7)}-01`, to: now.toISOString() };
   const usage = (question: { step?: 'day'; groupBy?: UsageGroup[] }): Promise<UsageRow[]> =>
     collectRows(readPages((cursor) => services.ask(usageQuery, { ...range, limit: PAGE_ROWS, ...question, cursor })));
-  const readRequests = async (): Promise<RequestRow[]> => {
-    const from = new Date(now.getTime() - REQUESTS_MS).toISOString();
-    return (await services.ask(requestList, { accountId, projectId, from, limit: REQUESTS_MAX })).requests;
-  };
-  const [series, byModel, byKey, { budgets }, { keys, nextCursor }, requests, people] = await Promise.all([
+  const lastFrom = new Date(now.getTime() - REQUESTS_MS).toISOString();
+  const [series, byModel, byKey, { budgets }, { keys, nextCursor }, requests, members] = await Promise.all([
     usage({ step: 'day' }),
     usage({ groupBy: ['model'] }),
     usage({ groupBy: ['key'] }),
     services.ask(budgetList, { accountId }),
     services.ask(keyList, { projectId, limit: KEYS_MAX }),
-    withRequests ? readRequests() : null,
-    members(),
+    reading.requests({ accountId, projectId, from: lastFrom, limit: REQUESTS_MAX }),
+    reading.members(),
   ]);
   const rootKeys = new Set(keys.map(({ rootKeyId }) => rootKeyId));
   return {
@@ -58,6 +50,6 @@ export async function readProject(
     keys,
     hasMoreKeys: nextCursor !== null,
     requests: requests === null ? null : requests.slice(0, REQUESTS_MAX),
-    members: people,
+    members,
   };
 }

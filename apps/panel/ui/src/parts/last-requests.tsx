@@ -1,15 +1,15 @@
 import { Link } from 'wouter';
-import type { RequestRow } from '../../../src/shapes/billing.js';
+import type { ListedRequest } from '../../../src/shapes/requests.js';
 import { decimalsForAll } from '../format/numbers.js';
-import { ReasonBadge } from './badge.js';
 import { Moment } from './moment.js';
 import { Money } from './money.js';
 import { Empty } from './page.js';
+import { RequestEnding } from './request-ending.js';
 import { Table, TwoLines } from './table.js';
 
 interface LastRequestsProps {
   /** Undefined while loading. */
-  rows: RequestRow[] | undefined;
+  rows: ListedRequest[] | undefined;
   keyName: (keyId: string) => string;
 }
 
@@ -17,10 +17,10 @@ interface LastRequestsProps {
 export function LastRequests({ rows, keyName }: LastRequestsProps) {
   const decimals = decimalsForAll(rows?.flatMap(({ costPicoUsd }) => costPicoUsd ?? []) ?? []);
   return (
-    <Table<RequestRow>
+    <Table<ListedRequest>
       caption="Last requests"
       rows={rows}
-      rowKey={({ holdId }) => holdId}
+      rowKey={({ holdId, requestId }) => holdId ?? requestId}
       opens
       empty={<Empty icon="requests" title="No requests in the last 7 days" />}
       columns={[
@@ -35,14 +35,14 @@ export function LastRequests({ rows, keyName }: LastRequestsProps) {
                   <Moment at={settledAt ?? reservedAt} />
                 </Link>
               }
-              more={model}
+              more={model ?? '–'}
               narrow
             />
           ),
         },
-        { head: 'Model', wide: true, grow: true, cell: ({ model }) => model },
+        { head: 'Model', wide: true, grow: true, cell: ({ model }) => model ?? '–' },
         { head: 'Key', wide: true, cell: ({ keyId }) => keyName(keyId) },
-        { head: 'Ending', cell: ({ ending }) => <ReasonBadge reason={ending} /> },
+        { head: 'Ending', cell: (request) => <RequestEnding request={request} /> },
         {
           head: 'Cost',
           align: 'end',

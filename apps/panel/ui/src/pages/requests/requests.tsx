@@ -5,13 +5,13 @@ import { usePages, withQuery } from '../../data/api.js';
 import { type Filters, readSeconds, useFilters, useSpan } from '../../data/filters.js';
 import { useNames, useSession } from '../../data/session.js';
 import { count, decimalsForAll, readUsd } from '../../format/numbers.js';
-import { ReasonBadge } from '../../parts/badge.js';
 import { Button, ButtonLink } from '../../parts/button.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { Card, Empty, Page } from '../../parts/page.js';
 import { ProjectLink } from '../../parts/project-link.js';
+import { RequestEnding } from '../../parts/request-ending.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
 import { LiveList } from './live-list.js';
@@ -121,7 +121,7 @@ export function Requests() {
               wide: true,
               cell: ({ holdId, reservedAt, settledAt }) => holdId && settledAt && duration(Date.parse(settledAt) - Date.parse(reservedAt)),
             },
-            { head: 'Ending', cell: (request) => <Ending request={request} /> },
+            { head: 'Ending', cell: (request) => <RequestEnding request={request} /> },
             {
               head: 'Cost',
               align: 'end',
@@ -158,13 +158,6 @@ export function Requests() {
       )}
     </Page>
   );
-}
-
-/** How a request ended and, when it did not complete, what its client got. */
-function Ending({ request: { ending, status, code } }: { request: ListedRequest }) {
-  const got = [status, code].filter((part) => part !== null).join(' ');
-  const badge = <ReasonBadge reason={ending} />;
-  return ending === 'completed' || got === '' || code === 'client_disconnected' ? badge : <TwoLines main={badge} more={got} />;
 }
 
 /** The filters as the API takes them. */
