@@ -28,7 +28,7 @@ import type {
 } from '#contracts/billing/money.js';
 import type { MovementKind, MovementListReply } from '#contracts/billing/movements.js';
 import type { Project, ProjectCreateRequest, ProjectListReply, ProjectUpdateRequest } from '#contracts/billing/projects.js';
-import type { BilledRequest, RequestBill, RequestRow } from '#contracts/billing/requests.js';
+import type { BilledRequest, RequestBill } from '#contracts/billing/requests.js';
 import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
 import type {
   Delivery,
@@ -179,7 +179,7 @@ export type ProjectUpdateBody = Omit<ProjectUpdateRequest, 'projectId'>;
 
 /** `GET /requests/{requestId}` replies `BilledRequest`. */
 /** `GET /accounts/{a}/usage` and `usage.csv`; `{a}` is `all` for the whole platform. */
-export type { BilledRequest, PinnedPrice, RequestBill, RequestRow, UsageQueryReply, UsageRow };
+export type { BilledRequest, PinnedPrice, RequestBill, UsageQueryReply, UsageRow };
 
 /** `POST /accounts/{a}/webhooks`. Replies `WebhookAdded`. */
 export type WebhookAddBody = Omit<WebhookAddRequest, 'accountId'>;
