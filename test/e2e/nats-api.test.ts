@@ -87,7 +87,8 @@ function filledIn(payload: string, known: Record<string, string>): Json {
 }
 
 const EVERY_TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
-const EVERY_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Also that of an invite, which is a target of the journal. */
+const EVERY_ID = /^(invite\/)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Removes values that change with every run: times, keys, durations, and ids that are not on the page. */
 function timeless(value: unknown): unknown {

@@ -101,6 +101,7 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
 /** Routes that need a password in the last 10 minutes: they move money, change the catalog, or give rights. */
 export const CONFIRMED_ROUTES: readonly RouteName[] = [
   ...(['updateMember', 'removeMember', 'createInvite', 'withdrawInvite', 'createToken', 'revokeToken'] as const),
+  ...(['makeAppSecret', 'makePasskeyOptions', 'addSecondFactor', 'removeSecondFactor', 'makeRecoveryCodes'] as const),
   ...(['createTopup', 'createRefund', 'createAdjustment', 'createGrant', 'updateAccount'] as const),
   ...(['applyCatalog', 'schedulePrice', 'cancelScheduledPrice'] as const),
 ];
