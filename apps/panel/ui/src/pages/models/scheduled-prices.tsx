@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { renderListPrices } from '#money/list-prices.js';
 import { renderUsd } from '#money/pico-usd.js';
 import { LIST_PRICE_DIGITS } from '#money/price.js';
@@ -28,7 +29,7 @@ const REFETCH_MS = 5_000;
 
 /** Prices that wait for their time, beside the present ones. */
 export function ScheduledPriceList() {
-  const { mayOnPlatform } = useSession();
+  const { linkTo, mayOnPlatform } = useSession();
   const { data } = useApi<PriceListReply>('/prices/scheduled', { refetchMs: REFETCH_MS });
   const { data: list } = useApi<ModelListReply>('/models', { refetchMs: REFETCH_MS });
   const { data: catalog } = useApi<CatalogGetReply>('/catalog');
@@ -69,7 +70,16 @@ export function ScheduledPriceList() {
             </Empty>
           }
           columns={[
-            { head: 'Model', grow: true, cell: ({ model, price }) => <TwoLines main={model} more={otherPrices(price).join(' · ')} /> },
+            {
+              head: 'Model',
+              grow: true,
+              cell: ({ model, price }) => (
+                <TwoLines
+                  main={<Link to={linkTo(`models/${encodeURIComponent(model)}`)}>{model}</Link>}
+                  more={otherPrices(price).join(' · ')}
+                />
+              ),
+            },
             {
               head: 'Takes effect',
               isTime: true,

@@ -163,7 +163,7 @@ function Facts({ request, upstream, ending }: { request: Belonging; upstream: st
     { name: 'Account', value: accountName(accountId ?? ''), page: 'overview' },
     { name: 'Project', value: projectName(projectId), page: `projects/${projectId}` },
     { name: 'Key', value: keyName(keyId), page: `usage?key=${keyId}` },
-    ...(model ? [{ name: 'Model', value: model, page: `requests?model=${encodeURIComponent(model)}` }] : []),
+    ...(model ? [{ name: 'Model', value: model, page: `models/${encodeURIComponent(model)}` }] : []),
   ];
   return (
     <dl className={styles.facts}>
