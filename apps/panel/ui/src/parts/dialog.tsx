@@ -1,4 +1,4 @@
-import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { useChange } from '../data/api.js';
 import { Button, IconButton } from './button.js';
 import styles from './dialog.module.css';
@@ -156,8 +156,15 @@ export interface FormProps {
 
 /** A form that makes one change: its fields, the failure of the change, and its button. */
 export function Form({ submit, change, onDone, disabled, look = 'primary', placeButton = (button) => button, children }: FormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  // The button loses the focus while it takes no click.
+  useEffect(() => {
+    const isLost = document.activeElement === document.body || document.activeElement instanceof HTMLDialogElement;
+    if (change.error && isLost) form.current?.querySelector<HTMLElement>('input[type="password"], [type="submit"]')?.focus();
+  }, [change.error]);
   return (
     <form
+      ref={form}
       className={styles.form}
       onSubmit={(event) => {
         event.preventDefault();
