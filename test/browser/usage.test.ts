@@ -32,6 +32,14 @@ describeWithBrowser('usage', () => {
     const models = page.getByRole('region', { name: 'Models compared' });
     await models.getByRole('row', { name: /^sim-fast 2 50 % / }).waitFor();
 
+    const order = (): Promise<string[]> => sums.locator('tbody td:first-child').allInnerTexts();
+    await sums.getByRole('button', { name: 'User' }).click();
+    expect(await order()).toEqual(['bob', 'ada']);
+    await sums.getByRole('button', { name: 'Requests' }).click();
+    expect(await order()).toEqual(['ada', 'bob']);
+    await models.getByRole('button', { name: 'Errors' }).click();
+    expect(new URL(page.url()).search).toBe('?group=user&sort=-requests&sortModels=-errors');
+
     await page.getByRole('navigation', { name: 'Group by' }).getByRole('link', { name: 'Tag' }).click();
     await page.getByText('Which tag?').waitFor();
     expect(await axeFindings(page)).toEqual([]);

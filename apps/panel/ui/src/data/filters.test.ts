@@ -14,6 +14,7 @@ import {
   readOwnRange,
   resolveBefore,
   resolveSpan,
+  sortRows,
   toTimeInput,
   writeFilters,
 } from './filters.js';
@@ -50,6 +51,7 @@ test('an address and its filters are the same', () => {
     action: text,
     target: text,
     tagName: text,
+    sortModels: text,
   };
   const byRange = fc.record({ range: choice<RangeName>(RANGES), ...others }, { requiredKeys: [] });
   const byTimes = fc.record({ from: fc.constant(iso(NOW - DAY_MS)), to: fc.constant(iso(NOW)), ...others }, { requiredKeys: ['from'] });
@@ -140,4 +142,20 @@ test('the month before a longer part of a month is not exceeded', () => {
   const last = Date.parse('2026-03-31T12:00:00Z');
   const before = resolveBefore({ range: 'month' }, resolveSpan({ range: 'month' }, last, '7d'), last, '7d');
   expect([toTimeInput(before.from), toTimeInput(before.to)]).toEqual(['2026-02-01T00:00', '2026-03-01T00:00']);
+});
+
+test.each<[sort: string, order: string]>([
+  ['cost', 'b a c'],
+  ['-cost', 'a b c'],
+  ['name', 'a b c'],
+  ['-name', 'c b a'],
+  ['constructor', 'c a b'],
+])('rows by %s are %s; what is not known is last', (sort, order) => {
+  const rows: { name: string; cost: bigint | null }[] = [
+    { name: 'c', cost: null },
+    { name: 'a', cost: 9_007_199_254_740_993n },
+    { name: 'b', cost: 9_007_199_254_740_992n },
+  ];
+  const sorted = sortRows(rows, sort, { name: ({ name }) => name, cost: ({ cost }) => cost });
+  expect(sorted.map(({ name }) => name).join(' ')).toBe(order);
 });

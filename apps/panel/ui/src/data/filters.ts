@@ -40,6 +40,8 @@ export interface Filters {
   budget?: string;
   /** Column of a table, with `-` before it for the largest first. */
   sort?: string;
+  /** Column of the models that are compared, as `sort`. */
+  sortModels?: string;
   /** Person or program of the journal: `user/<id>`. */
   actor?: string;
   /** Recorded change: `budget.create`. */
@@ -66,7 +68,7 @@ const NAMES: (keyof Filters)[] = [
   ...(['range', 'from', 'to', 'project', 'key', 'model', 'upstream', 'ending', 'group', 'measure'] as const),
   ...(['status', 'code', 'user', 'tag', 'costMin', 'costMax', 'tookMin', 'tookMax'] as const),
   ...(['search', 'creator', 'only', 'budget', 'sort'] as const),
-  ...(['actor', 'action', 'target', 'tagName'] as const),
+  ...(['actor', 'action', 'target', 'tagName', 'sortModels'] as const),
 ];
 /** Filters with a form of their own. */
 const FORMS: Partial<Record<keyof Filters, (value: string) => boolean>> = {
@@ -99,6 +101,23 @@ export function readFilters(search: string): Filters {
   if (filters.from) delete filters.range;
   else delete filters.to;
   return filters;
+}
+
+/** Returns the rows in the order of a column, which `-` before its name turns round. `columns` has the values; an unknown name keeps the order. */
+export function sortRows<Row>(
+  rows: readonly Row[],
+  sort: string,
+  columns: Record<string, (row: Row) => bigint | number | string | null | undefined>,
+): Row[] {
+  const [name, direction] = sort.startsWith('-') ? [sort.slice(1), -1] : [sort, 1];
+  const read = Object.hasOwn(columns, name) ? columns[name] : undefined;
+  if (!read) return [...rows];
+  return rows.toSorted((one, other) => {
+    const [left, right] = [read(one) ?? null, read(other) ?? null];
+    // What is not known is last either way.
+    if (left === null || right === null) return Number(left === null) - Number(right === null);
+    return direction * (left < right ? -1 : left > right ? 1 : 0);
+  });
 }
 
 /** Returns the query of an address with its `?`; empty without filters. The same filters always give the same text. */

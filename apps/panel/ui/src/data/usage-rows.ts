@@ -7,8 +7,16 @@ export const NO_VALUE = 'none';
 
 /** The value of a row that a group is by. */
 export function readGroupId(row: UsageRow, group: Group): string {
-  const field = group === 'account' || group === 'project' || group === 'key' ? (`${group}Id` as const) : group;
-  return row[field] ?? NO_VALUE;
+  return row[findField(group)] ?? NO_VALUE;
+}
+
+/** True for a row of usage by the group. */
+export function hasGroup(row: UsageRow, group: Group): boolean {
+  return row[findField(group)] !== undefined;
+}
+
+function findField(group: Group) {
+  return group === 'account' || group === 'project' || group === 'key' ? (`${group}Id` as const) : group;
 }
 
 /** `+12 %`, `−8 %`, `× 12` from tenfold on. Null: nothing was before. */

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from 'react';
 import { Link } from 'wouter';
-import { GROUPS, type Group } from '../../data/filters.js';
+import { GROUPS, type Group, sortRows, useFilters } from '../../data/filters.js';
 import { describeChange } from '../../data/usage-rows.js';
 import { count, decimalsForAll } from '../../format/numbers.js';
 import { Money } from '../../parts/money.js';
@@ -20,8 +20,10 @@ interface UsageTableProps {
   linkTo: (id: string) => string | undefined;
 }
 
-/** One row for each group, the most expensive first, and the sum. */
+/** One row for each group, the most expensive first unless they are sorted, and the sum. */
 export function UsageTable({ sums, total, before, group, formatName, linkTo }: UsageTableProps) {
+  const { filters, change } = useFilters();
+  const sort = filters.sort ?? '-cost';
   const showsWrites = (total?.writtenTokens ?? 0) !== 0;
   const decimals = decimalsForAll(sums?.map(({ cost }) => cost) ?? []);
   const earlier = useMemo(() => before && new Map(before.map(({ id, cost }) => [id, cost])), [before]);
@@ -30,8 +32,8 @@ export function UsageTable({ sums, total, before, group, formatName, linkTo }: U
     return describeChange(cost, earlier.get(id) ?? 0n) ?? (cost > 0n ? 'new' : '');
   };
   const columns: (Column<GroupSum> & { foot: (total: GroupSum) => ReactNode })[] = [
-    { head: GROUPS[group], grow: true, cell: ({ id }) => <Name to={linkTo(id)}>{formatName(id)}</Name>, foot: () => 'Total' },
-    { head: 'Requests', align: 'end', cell: ({ requests }) => count(requests), foot: ({ requests }) => count(requests) },
+    { head: GROUPS[group], grow: true, sort: 'name', cell: ({ id }) => <Name to={linkTo(id)}>{formatName(id)}</Name>, foot: () => 'Total' },
+    { head: 'Requests', align: 'end', sort: 'requests', cell: ({ requests }) => count(requests), foot: ({ requests }) => count(requests) },
     ...(
       [
         ['Prompt tokens', 'promptTokens'],
@@ -40,13 +42,14 @@ export function UsageTable({ sums, total, before, group, formatName, linkTo }: U
         ['Output tokens', 'outputTokens'],
       ] as const
     ).map(([head, field]) => ({
-      ...{ head, align: 'end' as const, wide: true },
+      ...{ head, align: 'end' as const, wide: true, sort: field },
       cell: (row: GroupSum) => count(row[field]),
       foot: (row: GroupSum) => count(row[field]),
     })),
     {
       head: 'Cost',
       align: 'end',
+      sort: 'cost',
       cell: ({ cost }) => <Money pico={cost} decimals={decimals} plain />,
       foot: ({ cost }) => <Money pico={cost} decimals={decimals} plain />,
     },
@@ -60,7 +63,8 @@ export function UsageTable({ sums, total, before, group, formatName, linkTo }: U
   return (
     <Table<GroupSum>
       caption={`Sums by ${GROUPS[group].toLowerCase()}`}
-      rows={sums}
+      rows={sums && sortRows(sums, sort, { name: ({ id }) => formatName(id), ...VALUES })}
+      sorting={{ by: sort, onSort: (by) => change({ sort: by }) }}
       rowKey={({ id }) => id}
       empty={<Empty icon="usage" title="No requests in this time" text="Choose a longer time, or fewer filters." />}
       columns={columns}
@@ -68,6 +72,15 @@ export function UsageTable({ sums, total, before, group, formatName, linkTo }: U
     />
   );
 }
+
+const VALUES = {
+  requests: ({ requests }: GroupSum) => requests,
+  promptTokens: ({ promptTokens }: GroupSum) => promptTokens,
+  cachedTokens: ({ cachedTokens }: GroupSum) => cachedTokens,
+  writtenTokens: ({ writtenTokens }: GroupSum) => writtenTokens,
+  outputTokens: ({ outputTokens }: GroupSum) => outputTokens,
+  cost: ({ cost }: GroupSum) => cost,
+};
 
 function Name({ to, children }: { to: string | undefined; children: string }) {
   return to === undefined ? children : <Link to={to}>{children}</Link>;

@@ -196,7 +196,7 @@ export function Usage() {
 }
 
 /** Requests have none of them. */
-const NO_CHOICES: Partial<Filters> = { group: undefined, measure: undefined, tagName: undefined };
+const NO_CHOICES: Partial<Filters> = { group: undefined, measure: undefined, tagName: undefined, sort: undefined, sortModels: undefined };
 
 function isFilterValue(id: string, group: Group): boolean {
   return id !== PLAYGROUND && id !== NO_VALUE && FILTERS.includes(group);

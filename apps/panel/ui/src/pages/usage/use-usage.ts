@@ -3,6 +3,7 @@ import { useMemo } from 'react';
 import type { UsageQueryReply, UsageRow } from '../../../../src/shapes/billing.js';
 import { callApi, useApi, withQuery } from '../../data/api.js';
 import type { Group } from '../../data/filters.js';
+import { hasGroup } from '../../data/usage-rows.js';
 import { type GroupSum, sumRows, sumTotal } from './sums.js';
 
 /** Rows of one reply, the most that the API has. */
@@ -39,11 +40,13 @@ export interface Usage {
 /** Usage of a time by group and hour or day, its sums, and the sums of the time before. */
 export function useUsage(account: string, { group, question, step, before, merge }: Times): Usage {
   const path = (query: UsageQuestion) => withQuery(`/accounts/${account}/usage`, { ...query, limit: ROWS_MAX });
-  const grouped = useApi<UsageQueryReply>(path({ ...question, groupBy: group, step })).data;
+  const grouped = fitting(useApi<UsageQueryReply>(path({ ...question, groupBy: group, step })).data, group);
   const isPlain = grouped != null && grouped.nextCursor !== null;
   const plain = useApi<UsageQueryReply>(isPlain ? path({ ...question, step }) : null).data;
-  const ofGroups = useReplies(isPlain ? path({ ...question, groupBy: group }) : null).data;
-  const earlier = useReplies(path({ ...before, groupBy: group }));
+  const ofGroups = fitting(useReplies(isPlain ? path({ ...question, groupBy: group }) : null).data, group);
+  const { data, error } = useReplies(path({ ...before, groupBy: group }));
+  const earlier = fitting(data, group);
+  const isUnknown = error !== null || earlier?.nextCursor != null;
   return useMemo(() => {
     const add = (rows: UsageRow[] | undefined) => rows && sumRows(rows.map(merge), group ?? 'model');
     const sums = add(isPlain ? ofGroups?.rows : grouped?.rows);
@@ -54,9 +57,15 @@ export function useUsage(account: string, { group, question, step, before, merge
       rows: (isPlain ? plain : grouped)?.rows.map(merge),
       isPlain,
       isCut: isPlain && ofGroups?.nextCursor != null,
-      before: earlier.error ? null : add(earlier.data?.rows),
+      before: isUnknown ? null : add(earlier?.rows),
     };
-  }, [grouped, plain, ofGroups, earlier.data, earlier.error, isPlain, group, merge]);
+  }, [grouped, plain, ofGroups, earlier, isUnknown, isPlain, group, merge]);
+}
+
+/** Returns the reply, unless its rows are by another group: that of the page before the choice, which stays while the next one loads. */
+function fitting<Reply extends { rows: UsageRow[] }>(reply: Reply | undefined, group: Group | undefined): Reply | undefined {
+  const [row] = reply?.rows ?? [];
+  return row && group && !hasGroup(row, group) ? undefined : reply;
 }
 
 /** The rows of all replies to a question, up to `REPLIES_MAX`. */
