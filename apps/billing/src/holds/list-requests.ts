@@ -139,9 +139,16 @@ function readingWindow(filters: Filters, from: Date, after: Position | undefined
       ? Prisma.sql`AND s.attribution -> ${dimension}::text IS NOT NULL`
       : Prisma.sql`AND s.attribution ->> ${dimension}::text = ${value}`,
   );
+  // Columns that few questions need would make the window of the others larger.
+  const columns = [
+    ...((costMinPicoUsd ?? costMaxPicoUsd) !== undefined ? [Prisma.sql`s.cost`] : []),
+    ...((tookMinMs ?? tookMaxMs) !== undefined ? [Prisma.sql`s.reserved_at`] : []),
+    ...(attributed.length > 0 ? [Prisma.sql`s.attribution`] : []),
+  ].map((column) => Prisma.sql`, ${column}`);
   return Prisma.sql`
     WITH window_rows AS MATERIALIZED (
-      SELECT s.hold_id, s.settled_at AS at, s.project_id, s.key_id, s.model, s.upstream, s.reason, s.cost, s.reserved_at, s.attribution
+      SELECT s.hold_id, s.settled_at AS at, s.project_id, s.key_id, s.model, s.upstream, s.reason
+        ${Prisma.join([Prisma.empty, ...columns], ' ')}
       FROM billing.settlement s
       WHERE s.project_id IS NOT NULL AND s.settled_at >= ${from}
         ${when(accountId, Prisma.sql`AND s.account_id = ${accountId}::uuid`)}
