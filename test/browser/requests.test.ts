@@ -88,7 +88,7 @@ describeWithBrowser('requests', () => {
     await call(tenant, { user: 'bob' });
     await untilNoHolds(shared.administrator, tenant.accountId);
     const { page, problems } = await openAs('owner', tenant, path);
-    const rows = page.getByRole('table', { name: 'Requests', exact: true }).locator('tbody').getByRole('link');
+    const rows = page.getByRole('table', { name: 'Requests', exact: true }).locator('tbody td:first-child').getByRole('link');
     expect(await rows.count()).toBe(2);
     await page.getByRole('button', { name: 'More filters' }).click();
     const dialog = page.getByRole('dialog');
