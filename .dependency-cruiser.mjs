@@ -168,9 +168,9 @@ export const forbidden = [
   },
   {
     name: 'gateway-and-proxy-own-no-tables',
-    comment: 'Billing, the catalog and the panel own a schema each.',
+    comment: 'Billing, the catalog, the panel and payments own a schema each.',
     severity: 'error',
-    from: { path: '^apps/', pathNot: [TESTS, '^apps/(billing|catalog|panel)/'] },
+    from: { path: '^apps/', pathNot: [TESTS, '^apps/(billing|catalog|panel|payments)/'] },
     to: { path: '^libs/database/' },
   },
   {

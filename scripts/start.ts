@@ -31,8 +31,8 @@ starts the services and a simulated upstream, and creates a demo account. Ctrl-C
   PAYMENTS_PORT port of the webhook of Stripe, with --payments (default 8082)
   TOLLGATE_DATA folder for data, logs and secrets (default .local)
   DATABASE_URL  an existing PostgreSQL database, which is migrated. The services connect with it, or with the users in
-                BILLING_DATABASE_URL, CATALOG_DATABASE_URL and PANEL_DATABASE_URL, which are created if DATABASE_URL has
-                the right to
+                BILLING_DATABASE_URL, CATALOG_DATABASE_URL, PANEL_DATABASE_URL and PAYMENTS_DATABASE_URL, which are created
+                if DATABASE_URL has the right to
   NATS_URL      an existing NATS server with config/nats-passwords.conf, and the passwords of its users: NATS_GATEWAY_PASSWORD,
                 NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_PANEL_PASSWORD,
                 NATS_PAYMENTS_PASSWORD, NATS_CLI_PASSWORD, NATS_INTERNAL_PASSWORD
@@ -71,6 +71,7 @@ async function main(): Promise<void> {
     billing: process.env.BILLING_DATABASE_URL,
     catalog: process.env.CATALOG_DATABASE_URL,
     panel: process.env.PANEL_DATABASE_URL,
+    payments: process.env.PAYMENTS_DATABASE_URL,
   };
   const { untilSignal, signal: stopped } = stopOnSignal();
 

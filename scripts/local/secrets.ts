@@ -5,7 +5,7 @@ import { NATS_USERS, type NatsUser, natsVariable } from './nats-keys.mjs';
 import { StartError } from './project.mjs';
 
 /** Services with tables, each with its own database user. */
-export const DATABASE_SERVICES = ['billing', 'catalog', 'panel'] as const;
+export const DATABASE_SERVICES = ['billing', 'catalog', 'panel', 'payments'] as const;
 
 export type DatabaseService = (typeof DATABASE_SERVICES)[number];
 

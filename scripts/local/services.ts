@@ -196,8 +196,8 @@ function ownSettings(name: ServiceName, { connections, ports, secrets }: Parts):
       return { DATABASE_URL: databaseUrls.panel, PANEL_PORT: String(panelPort), ...urls };
     }
     case 'payments': {
-      const { panelPort, paymentsPort } = connections;
-      return { PAYMENTS_PORT: String(paymentsPort), PANEL_URL: `http://127.0.0.1:${panelPort}` };
+      const { databaseUrls, panelPort, paymentsPort } = connections;
+      return { DATABASE_URL: databaseUrls.payments, PAYMENTS_PORT: String(paymentsPort), PANEL_URL: `http://127.0.0.1:${panelPort}` };
     }
     case 'upstream-sim':
       return { HOST: '127.0.0.1', UPSTREAM_SIM_PORT: upstreamPort };

@@ -76,6 +76,7 @@ export function migrateDatabase({
       BILLING_DATABASE_URL: urls.billing,
       CATALOG_DATABASE_URL: urls.catalog,
       PANEL_DATABASE_URL: urls.panel,
+      PAYMENTS_DATABASE_URL: urls.payments,
     };
     const env = { ...commonEnvironment(), ...variables };
     const output = await runCommand(NODE, [script], { cwd: ROOT, env, failure: isOwn ? 'migrations' : 'DATABASE_URL' });

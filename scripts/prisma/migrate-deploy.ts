@@ -1,6 +1,6 @@
 /**
  * Migrates the database of `DATABASE_URL`, the owner's, and creates the users of `BILLING_DATABASE_URL`,
- * `CATALOG_DATABASE_URL` and `PANEL_DATABASE_URL` with the rights in service-roles.ts. Can be killed and repeated at any time. Fails with one line and exit code 1.
+ * `CATALOG_DATABASE_URL`, `PANEL_DATABASE_URL` and `PAYMENTS_DATABASE_URL` with the rights in service-roles.ts. Can be killed and repeated at any time. Fails with one line and exit code 1.
  */
 import { fileURLToPath } from 'node:url';
 
@@ -14,13 +14,19 @@ const { ensureServiceRoles } = await import('./service-roles.ts');
 
 const FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
-const { DATABASE_URL: owner, BILLING_DATABASE_URL: billing, CATALOG_DATABASE_URL: catalog, PANEL_DATABASE_URL: panel } = process.env;
+const {
+  DATABASE_URL: owner,
+  BILLING_DATABASE_URL: billing,
+  CATALOG_DATABASE_URL: catalog,
+  PANEL_DATABASE_URL: panel,
+  PAYMENTS_DATABASE_URL: payments,
+} = process.env;
 if (!owner) fail('DATABASE_URL is not set');
 const fault = findUrlFault(owner);
 if (fault) fail(`DATABASE_URL: ${fault}`);
 const applied = await applyMigrations(owner, FOLDER).catch((error: Error) => fail(`migration failed: ${error.message}`));
-const roles = await ensureServiceRoles(owner, { billing, catalog, panel }, { known: migrationsIn(FOLDER) }).catch((error: Error) =>
-  fail(`database users failed: ${error.message}`),
+const roles = await ensureServiceRoles(owner, { billing, catalog, panel, payments }, { known: migrationsIn(FOLDER) }).catch(
+  (error: Error) => fail(`database users failed: ${error.message}`),
 );
 if (roles.length > 0) console.log(`database users: ${roles.join(', ')}`);
 console.log(applied.length > 0 ? `migrated: ${applied.join(', ')}` : 'migrated: nothing pending');

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { serverUrls } from '#database/postgres-url.js';
 import { connectPrimary } from '#database/primary-client.js';
 
-export type DatabaseService = 'billing' | 'catalog' | 'panel';
+export type DatabaseService = 'billing' | 'catalog' | 'panel' | 'payments';
 type Schema = DatabaseService | 'activity';
 
 export interface TableRights {
@@ -267,6 +267,25 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
       audit_head: { select: true },
     },
   },
+  payments: {
+    settings: {},
+    functions: ['payments.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)', 'payments.audit_digest(bytea, payments.audit)'],
+    tables: {
+      card: {
+        select: true,
+        insert: true,
+        update: ['customer', 'payment_method', 'brand', 'last4', 'saved_at'],
+        delete: true,
+      },
+      auto_topup: { select: true, insert: true, update: ['threshold', 'amount', 'monthly_cap', 'set_at'], delete: true },
+      // What a charge is never changes: triggers refuse it too.
+      charge: { select: true, insert: true, update: ['state', 'payment_id', 'fault'] },
+      audit: { select: true, insert: true },
+      // Written by triggers with the rights of the owner.
+      audit_link: { select: true },
+      audit_head: { select: true },
+    },
+  },
   // A second schema of the panel. Its function makes and drops partitions, and deletes old rows.
   activity: {
     service: 'panel',
@@ -285,7 +304,7 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
 const GRANTS_LOCK = 7_243_002;
 
 /**
- * Creates the users in `urls`, `{ billing?: 'postgres://user:password@…', catalog?: …, panel?: … }`, with these passwords and the grants above, and
+ * Creates the users in `urls`, `{ billing?: 'postgres://user:password@…', catalog?: …, … }`, with these passwords and the grants above, and
  * revokes all other grants. Skips a missing URL and that of the owner: a service may run as the owner, protected by triggers and
  * constraints alone.
  *

@@ -161,7 +161,7 @@ test('only services with tables reach Postgres, and only the inference-proxy rea
     Object.entries(compose.services)
       .flatMap(([name, { networks }]) => (networks.includes(network) ? [name] : []))
       .sort();
-  expect(members('data')).toEqual(['billing', 'catalog', 'migrate', 'panel', 'postgres', 'tollgate']);
+  expect(members('data')).toEqual(['billing', 'catalog', 'migrate', 'panel', 'payments', 'postgres', 'tollgate']);
   expect(members('upstreams')).toEqual(['inference-proxy', 'tollgate', 'upstream-sim']);
   expect(compose.networks).toMatchObject({ data: { internal: true }, backbone: { internal: true } });
 });

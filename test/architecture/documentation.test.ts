@@ -86,7 +86,7 @@ test.each([
       registerCertificateExpiry(registry, () => []);
     },
   ],
-  ['metric of billing, catalog and panel', (registry) => watchPool({} as Parameters<typeof watchPool>[0], registry)],
+  ['metric of billing, catalog, panel and payments', (registry) => watchPool({} as Parameters<typeof watchPool>[0], registry)],
   ['metric of the gateway', gatewayMetrics],
   ['metric of billing', billingMetrics],
   ['metric of the catalog', createCatalogMetrics],

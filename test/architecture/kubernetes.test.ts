@@ -177,6 +177,7 @@ withKubectl('Kubernetes', () => {
         'BILLING_DATABASE_URL',
         'CATALOG_DATABASE_URL',
         'PANEL_DATABASE_URL',
+        'PAYMENTS_DATABASE_URL',
       ];
       const expected = [
         { name: 'billing', before: [owner], keys: ['BILLING_DATABASE_URL'] },

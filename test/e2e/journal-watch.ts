@@ -9,9 +9,10 @@ const TABLES = [
   ...['model', 'price', 'price_plan', 'revision_text', 'route', 'route_cost', 'scheduled_price', 'upstream'].map(
     (name) => `catalog.${name}`,
   ),
+  ...['card', 'auto_topup', 'charge'].map((name) => `payments.${name}`),
   ...['user', 'grant', 'identity', 'invite', 'token'].map((name) => `panel."${name}"`),
 ];
-const JOURNALS = ['billing', 'catalog', 'panel'];
+const JOURNALS = ['billing', 'catalog', 'panel', 'payments'];
 
 /** The row of a journal that a call has written. */
 export interface WrittenRow {

@@ -232,6 +232,7 @@ describe('the examples of the page', () => {
     // Acts, and what another example has ended or an example without an id makes anew.
     expect(written).toEqual([
       ...['plan.subscribe', 'plan.cancel', 'usage.rebuild', 'ledger.check', 'upstream.test', 'invite.withdraw', 'invite.create'],
+      ...['auto-topup.set', 'auto-topup.remove'],
       ...['budget.create', 'webhook.create', 'webhook.update', 'webhook.update', 'webhook.test', 'webhook.resend'],
       ...['webhook.rotate', 'webhook.replay', 'webhook.remove'],
     ]);

@@ -786,6 +786,7 @@ the audit journal of the panel is consistent: 3 entries
       'billing.v1.audit.list': billing,
       'catalog.v1.audit.list': catalog,
       'panel.v1.audit.list': panel,
+      'payments.v1.audit.list': { entries: [], nextCursor: null },
       'billing.v1.account.list': { accounts: [{ accountId: ID, name: 'acme' }], nextCursor: null },
     };
     expect((await run(['audit', '--limit', '4'], (subject: string) => replies[subject])).out).toBe(
@@ -802,7 +803,7 @@ more: --cursor ${ID.slice(0, -1)}2
       nextCursor: null,
     }));
     expect(asked).toEqual({
-      subject: 'panel.v1.audit.list',
+      subject: 'payments.v1.audit.list',
       payload: { accountId: ID, action: 'key.create', target: `key/${KEY_ID}`, limit: 50 },
     });
     expect(JSON.parse(out)).toEqual({ entries: [], nextCursor: null });
@@ -828,6 +829,7 @@ more: --cursor ${ID.slice(0, -1)}2
       'billing.v1.audit.list': { entries, nextCursor: null },
       'catalog.v1.audit.list': { entries: [], nextCursor: null },
       'panel.v1.audit.list': { entries: [], nextCursor: null },
+      'payments.v1.audit.list': { entries: [], nextCursor: null },
       'billing.v1.budget.list': { budgets: [budget] },
       'billing.v1.project.list': { projects: [{ projectId: ID, name: 'web' }], nextCursor: null },
       'panel.v1.user.list': { users: [{ userId: ID, email: 'ada@example.com', name: 'Ada' }], nextCursor: null },

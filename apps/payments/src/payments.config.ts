@@ -1,11 +1,13 @@
 import { IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
 import { ServiceConfig } from '#config/service-config.js';
+import { IsPostgresUrl } from '#database/postgres-url.js';
 
 const ORIGIN = /^https:\/\/[^/?#@\s]+$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 const ORIGIN_RULE = { message: 'must be an origin such as https://panel.example.com; http only for localhost, 127.0.0.1 and [::1]' };
 
 /** Settings of the payments service. Each is read from the environment variable of its name: `paymentsPort` from `PAYMENTS_PORT`. */
 export class PaymentsConfig extends ServiceConfig {
+  @IsPostgresUrl() databaseUrl = '';
   /** Port of the webhook, which Stripe reaches through your proxy with TLS. */
   @IsInt() @Min(0) @Max(65535) paymentsPort = 8082;
   @IsString() @MinLength(1) paymentsHost = '127.0.0.1';
@@ -21,4 +23,6 @@ export class PaymentsConfig extends ServiceConfig {
   /** The least and the most dollars of one checkout. */
   @IsInt() @Min(1) @Max(999_999) checkoutUsdMin = 1;
   @IsInt() @Min(1) @Max(999_999) checkoutUsdMax = 10_000;
+  /** Milliseconds between rounds of automatic top-ups. */
+  @IsInt() @Min(10) @Max(3_600_000) autoTopupIntervalMs = 15_000;
 }

@@ -20,7 +20,7 @@ const describeRow = (action: string, target: string, before: object | null, afte
   describeAudit({ action, target, accountId, before: before as Record<string, unknown>, after: after as Record<string, unknown> }, WORDS);
 
 test('every action that a service records has a sentence, and no other', () => {
-  const sources = globSync('apps/{billing,catalog,panel}/src/**/*.ts').filter((file) => !/\.test\.ts$|\/testing\//.test(file));
+  const sources = globSync('apps/{billing,catalog,panel,payments}/src/**/*.ts').filter((file) => !/\.test\.ts$|\/testing\//.test(file));
   const lines = sources.flatMap((file) => readFileSync(file, 'utf8').split('\n'));
   const recording = lines.filter((line) => /\baction\b|describeChange\(|recordMovement\(|record_audit\(/.test(line));
   const recorded = recording.flatMap((line) => [...line.matchAll(/'([a-z-]+\.[a-z-]+)'/g)].map(([, action]) => action));
@@ -119,6 +119,15 @@ test.each<[sentence: string, row: Parameters<typeof describeRow>]>([
     ['webhook.update', `webhook/${OTHER}`, { muted: false }, { origin: 'https://hooks.example.com', muted: true }],
   ],
   ['closed month 2027-01', ['month.close', 'month/2027-01', null, {}, null]],
+  [
+    'set automatic top-ups of account acme: $10 below $5, at most $35 a month',
+    [
+      'auto-topup.set',
+      `account/${ID}`,
+      null,
+      { thresholdPicoUsd: '5000000000000', amountPicoUsd: '10000000000000', monthlyCapPicoUsd: '35000000000000' },
+    ],
+  ],
   [
     'applied revision 3 of the catalog from c.yaml: 2 models added, 1 model repriced',
     [

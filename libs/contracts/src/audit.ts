@@ -78,6 +78,10 @@ export const panelAuditList = new Endpoint<AuditListRequest, AuditListReply>('pa
   about: 'Changes of people and rights, sign-ins and refusals of permission, newest first',
 });
 
+export const paymentsAuditList = new Endpoint<AuditListRequest, AuditListReply>('payments.v1.audit.list', AuditListRequest, {
+  about: 'Rules of automatic top-ups, newest first',
+});
+
 export interface AuditCheckReply {
   /** Rows of the journal. */
   entries: number;

@@ -4,7 +4,7 @@ import type { Logger } from '#observability/logger.js';
 import { Prisma, type PrismaClient } from './prisma-client.js';
 
 /** The audit journals of the services: tables of one form, each in the schema that it is about. */
-export type Journal = 'billing' | 'catalog' | 'panel';
+export type Journal = 'billing' | 'catalog' | 'panel' | 'payments';
 
 /** The sender of a change, and the log that gets its audit row. */
 export interface Author {
@@ -94,7 +94,7 @@ export async function listAudit(prisma: PrismaClient, journal: Journal, request:
 
 /** Prisma's tables of the journals have one form, and types of their own. */
 function findTable(prisma: PrismaClient, journal: Journal): PrismaClient['billingAudit'] {
-  const tables = { billing: prisma.billingAudit, catalog: prisma.catalogAudit, panel: prisma.panelAudit };
+  const tables = { billing: prisma.billingAudit, catalog: prisma.catalogAudit, panel: prisma.panelAudit, payments: prisma.paymentsAudit };
   return tables[journal] as PrismaClient['billingAudit'];
 }
 

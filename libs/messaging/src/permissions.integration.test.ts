@@ -115,6 +115,10 @@ const CALLERS: Record<string, User[]> = {
   'panel.v1.audit.check': ['cli'],
   'panel.v1.audit.list': ['cli'],
   'payments.v1.checkout.create': ['cli', 'panel'],
+  'payments.v1.auto-topup.set': ['cli', 'panel'],
+  'payments.v1.auto-topup.remove': ['cli', 'panel'],
+  'payments.v1.auto-topup.show': ['cli', 'panel'],
+  'payments.v1.audit.list': ['cli', 'panel'],
 };
 
 /** Users that receive each event, besides `internal` and `panel`, which receive all. */

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-const OURS = `IN ('billing', 'journal', 'detached', 'catalog', 'panel', 'activity')`;
+const OURS = `IN ('billing', 'journal', 'detached', 'catalog', 'panel', 'activity', 'payments')`;
 
 /**
  * Schema, applied migrations and first rows. Indexes and keys of partitions have no names: Postgres and the migrations of version 0.1.0
@@ -29,6 +29,7 @@ const DESCRIPTION = `
   UNION ALL SELECT format('row %s', to_jsonb(h)) FROM billing.audit_head h
   UNION ALL SELECT format('row %s', to_jsonb(h)) FROM catalog.audit_head h
   UNION ALL SELECT format('row %s', to_jsonb(h)) FROM panel.audit_head h
+  UNION ALL SELECT format('row %s', to_jsonb(h)) FROM payments.audit_head h
   ORDER BY line`;
 
 /** Describes the schema of a migrated database as Postgres sees it, one line for each part. */

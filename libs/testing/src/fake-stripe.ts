@@ -26,6 +26,8 @@ export class FakeStripe {
   fault: (call: string) => Fault = () => undefined;
   /** State of a payment that is made without a person. */
   onCharge: () => 'succeeded' | 'declined' | 'processing' = () => 'succeeded';
+  /** Called after a payment was made without a person. */
+  onPayment: () => void = () => undefined;
   private readonly answers = new Map<string, { status: number; body: Fields; request: string }>();
   private readonly server: Server;
 
@@ -51,6 +53,7 @@ export class FakeStripe {
   /** Pays the page of a checkout, and returns its events in order. */
   pay(sessionId: string): string[] {
     const session = this.sessions.get(sessionId) as Stored;
+    if (session.customer_creation === 'always') session.customer = `cus_${randomId()}`;
     const payment = this.newPayment({
       amount: session.amount_total,
       metadata: (session.payment_intent_data as Fields | undefined)?.metadata ?? {},
@@ -66,6 +69,11 @@ export class FakeStripe {
   paid({ cents, accountId, currency = 'usd' }: { cents: number; accountId?: string; currency?: string }): Stored {
     const payment = this.newPayment({ amount: cents, currency, metadata: accountId ? { tollgate_account: accountId } : {} });
     return Object.assign(payment, { status: 'succeeded', amount_received: cents });
+  }
+
+  /** Payments of an account, oldest first. */
+  listPayments(accountId: string): Stored[] {
+    return [...this.payments.values()].filter(({ metadata }) => (metadata as Record<string, string>).tollgate_account === accountId);
   }
 
   /** Ends a payment that is processed. */
@@ -85,14 +93,14 @@ export class FakeStripe {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();
-    const path = (request.url ?? '').split('?')[0] ?? '';
+    const [path = '', query = ''] = (request.url ?? '').split('?');
     const call = `${request.method} ${path.replace(/(pi|cs|pm|cus)_\w+/g, ':id')}`;
     this.calls.push(call);
     const fault = this.fault(call);
     if (fault === 'before') return void request.socket.destroy();
     const { status, body: reply } = this.once(request.headers['idempotency-key'], `${call} ${body}`, () =>
       request.headers.authorization === `Bearer ${STRIPE_KEY}`
-        ? this.answer(call, path, parseForm(body))
+        ? this.answer(call, path, parseForm(body || query))
         : failure(401, 'invalid_request_error', 'Invalid API Key provided'),
     );
     if (fault === 'after') return void request.socket.destroy();
@@ -115,10 +123,17 @@ export class FakeStripe {
     switch (call) {
       case 'POST /v1/checkout/sessions':
         return { status: 200, body: this.openSession(fields) };
-      case 'POST /v1/customers':
-        return { status: 200, body: { id: `cus_${randomId()}`, object: 'customer', metadata: fields.metadata } };
       case 'POST /v1/payment_intents':
         return this.charge(fields);
+      case 'GET /v1/payment_intents':
+        return {
+          status: 200,
+          body: {
+            object: 'list',
+            has_more: false,
+            data: [...this.payments.values()].filter(({ customer }) => customer === fields.customer),
+          },
+        };
       case 'GET /v1/payment_intents/:id':
         return found(this.payments.get(id));
       case 'POST /v1/payment_intents/:id/cancel':
@@ -145,7 +160,12 @@ export class FakeStripe {
       },
       ...{ created: Math.floor(Date.now() / 1000), mode: fields.mode, status: 'open', payment_status: 'unpaid', payment_intent: null },
       ...{ amount_total: Number(item?.price_data.unit_amount), currency: item?.price_data.currency },
-      ...{ customer: fields.customer ?? null, metadata: fields.metadata ?? {}, payment_intent_data: fields.payment_intent_data },
+      ...{
+        customer: fields.customer ?? null,
+        customer_creation: fields.customer_creation,
+        metadata: fields.metadata ?? {},
+        payment_intent_data: fields.payment_intent_data,
+      },
     };
     this.sessions.set(id, session);
     return session;
@@ -157,6 +177,7 @@ export class FakeStripe {
     const outcome = this.onCharge();
     if (outcome === 'succeeded') Object.assign(payment, { status: 'succeeded', amount_received: payment.amount });
     else payment.status = outcome === 'processing' ? 'processing' : 'requires_payment_method';
+    this.onPayment();
     if (outcome !== 'declined') return { status: 200, body: payment };
     return {
       status: 402,

@@ -83,7 +83,12 @@ async function computeSchemaDigest(): Promise<string> {
 
 /** All test databases have the same users, because a copy has the rights of its template. */
 function makeServiceUrls(url: URL): Record<DatabaseService, string> {
-  return { billing: withUser(url, 'test_billing'), catalog: withUser(url, 'test_catalog'), panel: withUser(url, 'test_panel') };
+  return {
+    billing: withUser(url, 'test_billing'),
+    catalog: withUser(url, 'test_catalog'),
+    panel: withUser(url, 'test_panel'),
+    payments: withUser(url, 'test_payments'),
+  };
 }
 
 function withUser(url: URL, username: string): string {

@@ -72,7 +72,7 @@ test('service-roles.ts covers every table and column of the services', async () 
   const { GRANTS } = await import('../../../../scripts/prisma/service-roles.ts');
   const { rows } = await ledger.sql.query<{ schema: string; table: string; columns: string[] }>(
     `SELECT table_schema AS schema, table_name AS table, array_agg(column_name::text ORDER BY column_name) AS columns
-     FROM information_schema.columns WHERE table_schema IN ('billing', 'catalog', 'panel', 'activity') GROUP BY 1, 2 ORDER BY 1, 2`,
+     FROM information_schema.columns WHERE table_schema IN ('billing', 'catalog', 'panel', 'activity', 'payments') GROUP BY 1, 2 ORDER BY 1, 2`,
   );
   const granted = Object.entries(GRANTS).flatMap(([schema, { tables }]) => Object.keys(tables).map((table) => `${schema}.${table}`));
   expect(granted.sort()).toEqual(rows.map(({ schema, table }) => `${schema}.${table}`));

@@ -1,4 +1,11 @@
-import { type AuditEntry, type AuditListReply, billingAuditList, catalogAuditList, panelAuditList } from '#contracts/audit.js';
+import {
+  type AuditEntry,
+  type AuditListReply,
+  billingAuditList,
+  catalogAuditList,
+  panelAuditList,
+  paymentsAuditList,
+} from '#contracts/audit.js';
 import { budgetList } from '#contracts/billing/budgets.js';
 import { type PanelUser, panelUserList } from '#contracts/panel.js';
 import { AUDITED_ACTIONS, type AuditWords, describeAudit } from '#contracts/rules/audit-sentences.js';
@@ -27,7 +34,7 @@ const PARAMETERS = {
   cursor,
 } satisfies Parameters;
 
-/** Unlike other lists, it merges those of three services. One cursor fits both, because ids are in the order of time. */
+/** Unlike other lists, it merges those of several services. One cursor fits all, because ids are in the order of time. */
 export const auditCommands: readonly CliCommand[] = [
   {
     name: 'audit',
@@ -60,6 +67,7 @@ export const auditCommands: readonly CliCommand[] = [
         messaging.request(catalogAuditList, request),
         // The panel is optional, and must not hide the answers of the others.
         messaging.request(panelAuditList, request).catch(nameAbsence),
+        messaging.request(paymentsAuditList, request).catch(emptyWhereItIsOff),
       ]);
       const notRead = journals.flatMap((journal) => ('panelNotRead' in journal ? [journal.panelNotRead] : []));
       const page = merge(journals, limit);
@@ -77,6 +85,12 @@ export const auditCommands: readonly CliCommand[] = [
 function nameAbsence(error: unknown): AuditListReply & { panelNotRead: string } {
   if (!(error instanceof MessagingError)) throw error;
   return { entries: [], nextCursor: null, panelNotRead: error.message };
+}
+
+/** Payments by card are optional: where nobody answers, there is no such journal. */
+function emptyWhereItIsOff(error: unknown): AuditListReply {
+  if (error instanceof MessagingError && error.kind === 'unavailable') return { entries: [], nextCursor: null };
+  throw error;
 }
 
 function merge(replies: readonly AuditListReply[], limit: number): AuditListReply {

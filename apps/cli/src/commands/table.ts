@@ -31,6 +31,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   project: 'Projects of an account; each has its limits',
   key: 'API keys of a project',
   budget: 'Limits on what an account, a project or a key may cost',
+  'auto-topup': 'Top-ups with a stored card when the balance is low',
   plan: 'Plan balances, which expire',
   movements: 'Statements of account',
   ledger: 'Consistency of the ledger',

@@ -8,5 +8,5 @@ export interface AuditListReply {
 
 export interface AuditEntry extends ServiceAuditEntry {
   /** Journal that the entry is in. */
-  service: 'billing' | 'catalog' | 'panel';
+  service: 'billing' | 'catalog' | 'panel' | 'payments';
 }

@@ -13,14 +13,17 @@ const REFUND: Returned = { kind: 'returned', by: 'refund', id: 're_1', paymentId
 let billing: MemoryBilling;
 let booking: Booking;
 let metadata: Record<string, string>;
+let ended: string[];
 let metrics: ReturnType<typeof createPaymentsMetrics>;
 
 beforeEach(() => {
   billing = new MemoryBilling(ACCOUNT);
   metrics = createPaymentsMetrics(new Registry());
   metadata = { tollgate_account: ACCOUNT };
+  ended = [];
+  const markPaid = async (...charge: string[]) => void ended.push(charge.join(' '));
   const retrieve = async (id: string) => ({ id, status: 'succeeded', amount_received: 2_500, currency: 'usd', metadata }) as never;
-  booking = new Booking(billing, { retrieve }, metrics, createLogger('test', 'silent'));
+  booking = new Booking(billing, { retrieve }, { markPaid }, metrics, createLogger('test', 'silent'));
 });
 
 async function alerts(): Promise<Record<string, number>> {
@@ -30,6 +33,13 @@ async function alerts(): Promise<Record<string, number>> {
 
 test('a payment is credited once', async () => {
   expect([await booking.book(PAID), await booking.book(PAID), billing.topup]).toEqual(['booked', 'repeated', 25n * DOLLAR]);
+});
+
+test('a payment that is an automatic top-up ends it, also when it was credited before', async () => {
+  const chargeId = '0190a6f0-0000-7000-8000-00000000000c';
+  await booking.book(PAID);
+  await booking.book({ ...PAID, chargeId });
+  expect(ended).toEqual([`${chargeId} ${ACCOUNT} pi_1`]);
 });
 
 test.each([

@@ -19,6 +19,11 @@ export interface ReadPayments {
   retrieve(paymentId: string): Promise<Parameters<typeof readIntent>[0]>;
 }
 
+/** The automatic top-ups, of which a booked payment ends one. */
+export interface EndCharges {
+  markPaid(chargeId: string, accountId: string, paymentId: string): Promise<void>;
+}
+
 /**
  * Books what Stripe says of payments, each once: a payment is a top-up with the id of the payment, a refund or a dispute a refund with its
  * own id. Events may come twice and in any order.
@@ -27,6 +32,7 @@ export class Booking {
   constructor(
     private readonly billing: Pick<Messaging, 'request'>,
     private readonly payments: ReadPayments,
+    private readonly charges: EndCharges,
     private readonly metrics: Pick<PaymentsMetrics, 'alerts'>,
     private readonly logger: Logger,
   ) {}
@@ -45,7 +51,7 @@ export class Booking {
     }
   }
 
-  private async topUp({ paymentId, accountId, cents, currency }: Paid): Promise<Outcome> {
+  private async topUp({ paymentId, accountId, cents, currency, chargeId }: Paid): Promise<Outcome> {
     const fields = { payment: paymentId, account: accountId, cents, currency };
     if (currency !== CURRENCY) return this.refuse('currency', fields, 'a payment is not in dollars, and was not credited');
     if (!isAmount(cents)) return this.refuse('amount', fields, 'a payment has no amount, and was not credited');
@@ -53,6 +59,7 @@ export class Booking {
     try {
       const { credited } = await this.change(topupCreate, { accountId, usd: centsToUsd(cents), paymentId });
       if (credited) this.logger.info(fields, 'payment credited');
+      if (chargeId !== undefined && isUUID(chargeId, 'loose')) await this.charges.markPaid(chargeId, accountId, paymentId);
       return credited ? 'booked' : 'repeated';
     } catch (error) {
       if (isRefusal(error, 'not_found')) return this.refuse('account', fields, 'a payment is for an unknown account, and was not credited');

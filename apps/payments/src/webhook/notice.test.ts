@@ -15,6 +15,12 @@ const IGNORED = { kind: 'ignored' };
 
 test.each([
   ['a payment', 'payment_intent.succeeded', payment, PAID],
+  [
+    'an automatic top-up',
+    'payment_intent.succeeded',
+    { ...payment, metadata: { ...metadata, tollgate_charge: 'c' } },
+    { ...PAID, chargeId: 'c' },
+  ],
   ['a paid checkout', 'checkout.session.completed', session, PAID],
   ['a checkout that was paid days later', 'checkout.session.async_payment_succeeded', session, PAID],
   ['a checkout that waits for its money', 'checkout.session.completed', { ...session, payment_status: 'unpaid' }, IGNORED],

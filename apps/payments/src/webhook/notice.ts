@@ -3,6 +3,11 @@ import type { Stripe } from 'stripe';
 /** Field of Stripe's metadata with the account that a payment is for. Payments without it are not Tollgate's. */
 export const ACCOUNT_FIELD = 'tollgate_account';
 
+/** Field with the id of an automatic top-up. */
+export const CHARGE_FIELD = 'tollgate_charge';
+/** Field of a checkout whose card is stored: `yes`. */
+export const SAVE_CARD_FIELD = 'tollgate_save_card';
+
 /** An amount that was paid for an account. */
 export interface Paid {
   kind: 'paid';
@@ -10,6 +15,8 @@ export interface Paid {
   accountId: string;
   cents: number | null;
   currency: string | null;
+  /** Id of the automatic top-up that it is. */
+  chargeId?: string | undefined;
 }
 
 /** An amount that went back to the payer, by a refund or a dispute. */
@@ -56,7 +63,7 @@ export function readNotice(event: Stripe.Event): Notice {
 export function readIntent({ id, status, metadata, amount_received, currency }: Stripe.PaymentIntent): Notice {
   const accountId = metadata?.[ACCOUNT_FIELD];
   if (accountId === undefined || status !== 'succeeded') return { kind: 'ignored' };
-  return { kind: 'paid', paymentId: id, accountId, cents: amount_received, currency };
+  return { kind: 'paid', paymentId: id, accountId, cents: amount_received, currency, chargeId: metadata[CHARGE_FIELD] };
 }
 
 function readSession({ payment_status, payment_intent, metadata, amount_total, currency }: Stripe.Checkout.Session): Notice {

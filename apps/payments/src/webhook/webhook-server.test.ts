@@ -6,7 +6,6 @@ import { Registry } from 'prom-client';
 import { event, STRIPE_KEY, STRIPE_SECRET, sendEvent } from '#testing/fake-stripe.js';
 import { createPaymentsMetrics, type Outcome } from '../payments.metrics.js';
 import { createStripe } from '../stripe/stripe-client.js';
-import type { Booking } from './book-notice.js';
 import { createWebhookServer } from './webhook-server.js';
 
 const OLD_SECRET = 'whsec_old';
@@ -29,7 +28,8 @@ beforeEach(async () => {
   server = createWebhookServer({
     stripe: createStripe(STRIPE_KEY, 'http://127.0.0.1:1'),
     secrets: [STRIPE_SECRET, OLD_SECRET],
-    booking: { book: () => book() } as unknown as Booking,
+    booking: { book: () => book() },
+    saveCard: async () => undefined,
     metrics: createPaymentsMetrics(new Registry()),
     logger: pino({ level: 'debug' }, stream),
   }).listen(0, '127.0.0.1');

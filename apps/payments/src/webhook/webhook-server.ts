@@ -19,7 +19,9 @@ interface Parts {
   /** Verifies signatures of `secrets`, any of which may have made one. */
   stripe: Pick<Stripe, 'webhooks'>;
   secrets: readonly string[];
-  booking: Booking;
+  booking: Pick<Booking, 'book'>;
+  /** Stores the card of a checkout that asked for it. */
+  saveCard: (event: Stripe.Event) => Promise<void>;
   metrics: PaymentsMetrics;
   logger: Logger;
 }
@@ -49,14 +51,16 @@ async function answer(parts: Parts, request: IncomingMessage, response: ServerRe
   send(response, 200, outcome);
 }
 
-async function handle({ stripe, secrets, booking, logger }: Parts, body: Buffer, signature: unknown): Promise<Outcome> {
+async function handle({ stripe, secrets, booking, saveCard, logger }: Parts, body: Buffer, signature: unknown): Promise<Outcome> {
   const event = verify(stripe, secrets, body, signature);
   if (event === undefined) {
     logger.warn('webhook refused: wrong or old signature');
     return 'forged';
   }
   try {
-    return await booking.book(readNotice(event));
+    const outcome = await booking.book(readNotice(event));
+    await saveCard(event);
+    return outcome;
   } catch (error) {
     logger.warn({ event: event.id, type: event.type, ...describeStripeError(error) }, 'event not booked: Stripe sends it again');
     return 'failed';

@@ -79,6 +79,12 @@ const SENTENCES = {
     return `subscribed ${row.account()} to a plan of ${row.value('amountPicoUsd', amountPicoUsd)} each ${row.value('period', period)}`;
   },
   'plan.cancel': (row) => `ended the plan of ${row.account()}`,
+  'auto-topup.set': (row) => {
+    const { amountPicoUsd, monthlyCapPicoUsd, thresholdPicoUsd } = row.after;
+    const [amount, cap] = [row.value('amountPicoUsd', amountPicoUsd), row.value('monthlyCapPicoUsd', monthlyCapPicoUsd)];
+    return `set automatic top-ups of ${row.account()}: ${amount} below ${row.value('thresholdPicoUsd', thresholdPicoUsd)}, at most ${cap} a month`;
+  },
+  'auto-topup.remove': (row) => `ended the automatic top-ups of ${row.account()}`,
   'usage.rebuild': () => 'rebuilt the rollups of usage',
   'ledger.check': (row) => `checked the ledger${row.after.full === true ? ' in full' : ''}`,
   'month.close': (row) => `closed month ${row.id}`,
@@ -132,7 +138,7 @@ const SENTENCES = {
 
 export type AuditedAction = keyof typeof SENTENCES;
 
-/** Every action of the journals of billing, the catalog and the panel. */
+/** Every action of the journals of billing, the catalog, payments and the panel. */
 export const AUDITED_ACTIONS = Object.keys(SENTENCES) as readonly AuditedAction[];
 
 /** Fields that say what a budget is of. They never change. */

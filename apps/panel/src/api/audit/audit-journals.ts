@@ -1,4 +1,12 @@
-import { type AuditCheckReply, type AuditListRequest, billingAuditList, catalogAuditCheck, catalogAuditList } from '#contracts/audit.js';
+import {
+  type AuditCheckReply,
+  type AuditListRequest,
+  billingAuditList,
+  catalogAuditCheck,
+  catalogAuditList,
+  paymentsAuditList,
+} from '#contracts/audit.js';
+import { MessagingError } from '#messaging/messaging.js';
 import type { AskServices } from '../../services/services.js';
 import type { AuditEntry, AuditListReply } from '../../shapes/audit.js';
 import type { JournalCheckListReply } from '../../shapes/billing.js';
@@ -19,7 +27,7 @@ interface OwnJournal {
   check: () => Promise<AuditCheckReply>;
 }
 
-/** The audit journals of billing, catalog and the panel, as one list. Ids are UUIDs v7, so one cursor fits all journals. */
+/** The audit journals of billing, catalog, the panel and payments, as one list. Ids are UUIDs v7, so one cursor fits all journals. */
 export class AuditJournals {
   constructor(
     private readonly services: AskServices,
@@ -33,6 +41,7 @@ export class AuditJournals {
       billing: (asked) => services.ask(billingAuditList, asked),
       catalog: (asked) => services.ask(catalogAuditList, asked),
       panel: (asked) => this.own.list(asked, reader),
+      payments: (asked) => services.ask(paymentsAuditList, asked).catch(emptyWhereItIsOff),
     };
     const pages = await Promise.all(
       (Object.keys(journals) as AuditEntry['service'][]).map(async (service) => {
@@ -53,6 +62,13 @@ export class AuditJournals {
       ],
     };
   }
+}
+
+/** Payments by card are optional: where nobody answers, there is no such journal. */
+function emptyWhereItIsOff(error: unknown): JournalPage {
+  const { cause } = error as Error;
+  if (cause instanceof MessagingError && cause.kind === 'unavailable') return { entries: [], nextCursor: null };
+  throw error;
 }
 
 /** Merges pages of as many journals, each newest first. Entries beyond `limit` come again on the next page. */

@@ -11,6 +11,7 @@ const TITLES: Readonly<Record<string, string>> = {
   adjustment: 'Money',
   'credit-note': 'Money',
   plan: 'Money',
+  'auto-topup': 'Money',
   usage: 'Ledger and months',
   ledger: 'Ledger and months',
   month: 'Ledger and months',
