@@ -24,6 +24,7 @@ const TITLES: Readonly<Record<string, string>> = {
   user: 'People and roles',
   identity: 'Sign-ins and sessions',
   session: 'Sign-ins and sessions',
+  factor: 'Sign-ins and sessions',
   token: 'Tokens',
   permission: 'Refusals',
 };
