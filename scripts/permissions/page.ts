@@ -13,10 +13,11 @@ or a person decides. *Most* is the most that one call can cost. [security.md](se
 of what callers share.
 `;
 
-/** The panel's routes by name, who may call each, and the action that it writes to the journal. */
+/** The panel's routes by name, who may call each, what it gives to roles of a project, and the action that it writes to the journal. */
 interface Panel {
   ROUTES: Record<string, { method: string; path: string; access: string; confirmed?: boolean }>;
   ROUTE_CALLERS: Record<string, string | readonly string[]>;
+  ROUTE_PLACES: Record<string, string>;
   ROUTE_RECORDS: Record<string, string | null>;
 }
 
@@ -48,9 +49,14 @@ export function permissionsPage({ contracts, users, panel, costs, records }: Sou
     'A user other than `cli` calls a subject with a journal on `<subject>.by.<user>`.\n',
     table(['subject', 'users', 'journal', 'most'], rows),
     '## Routes of the panel\n',
-    'Paths are below `/panel/v1`. Roles of an account count in their account. *confirmed* needs a sign-in or a',
-    'confirmation within 10 minutes. A [token](panel.md#tokens) needs the permission that the roles have.\n',
-    table(['route', 'permission', 'roles', 'journal', 'most'], routes),
+    'Paths are below `/panel/v1`. Roles of an account count in their account, `project-…` roles in their project.',
+    '*confirmed* needs a sign-in or a confirmation within 10 minutes. A [token](panel.md#tokens) needs the permission',
+    'that the roles have.\n',
+    '*Project* is what a role of a project gets. *row*: what belongs to the project; anything else is 404. *question*:',
+    'the answer for the project that the query names with `projectId`; another project is 404, a question without',
+    '`projectId` 403. *own*: what is theirs, and nothing else. *anywhere*: it is of no account. "–": 403, and 404 in',
+    'another account.\n',
+    table(['route', 'permission', 'roles', 'project', 'journal', 'most'], routes),
     '## Costs\n',
     table(
       ['most', 'what one call can cost'],
@@ -72,15 +78,19 @@ function subjectRow({
   return [`\`${subject}\``, callers.join(', '), records[subject] ?? '–', cost];
 }
 
-function routeRow(name: string, { ROUTES, ROUTE_CALLERS, ROUTE_RECORDS }: Panel, cost: string | undefined): string[] {
+const PLACES: Record<string, string> = { row: 'row', question: 'question', own: 'own', beyond: '–', apart: 'anywhere' };
+
+function routeRow(name: string, { ROUTES, ROUTE_CALLERS, ROUTE_PLACES, ROUTE_RECORDS }: Panel, cost: string | undefined): string[] {
   const route = ROUTES[name];
   if (route === undefined || cost === undefined) throw new Error(`${name} has no cost in costs.yaml`);
   const { method, path, access, confirmed } = route;
   const permission = confirmed ? `${access}, confirmed` : access;
-  return [`\`${method} ${path}\``, permission, renderRoles(ROUTE_CALLERS[name]), ROUTE_RECORDS[name] ?? '–', cost];
+  const place = PLACES[ROUTE_PLACES[name] ?? ''];
+  if (place === undefined) throw new Error(`${name} has no row in ROUTE_PLACES`);
+  return [`\`${method} ${path}\``, permission, renderRoles(ROUTE_CALLERS[name]), place, ROUTE_RECORDS[name] ?? '–', cost];
 }
 
-const ROLES = 6;
+const ROLES = 9;
 
 function renderRoles(callers: string | readonly string[] = []): string {
   if (callers === 'person') return 'every person';

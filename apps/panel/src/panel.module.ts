@@ -88,7 +88,7 @@ export function panelModule(
   return {
     module: PanelModule,
     imports: [identityModule({ config, prisma, signIns, providers, sessions, refusals })],
-    exports: [LOGGER, PanelConfig, AuditJournals, SessionCookie, Sessions, Tokens],
+    exports: [LOGGER, PanelConfig, AuditJournals, Services, SessionCookie, Sessions, Tokens],
     controllers: [
       AccountsController,
       AuditController,

@@ -138,15 +138,15 @@ export class PanelFixture {
   }
 
   /** Makes a link of the operator. Returns its token. */
-  async invite(role: Role, accountId: string | null = null, email?: string): Promise<string> {
-    const { link } = await this.app.get(Invites).create({ email, accountId, role, setsPassword: true }, OPERATOR);
+  async invite(role: Role, accountId: string | null = null, email?: string, projectId: string | null = null): Promise<string> {
+    const { link } = await this.app.get(Invites).create({ email, accountId, projectId, role, setsPassword: true }, OPERATOR);
     return link.replace(/^.*#/, '');
   }
 
   /** Signs in a new person with a role. */
-  async person(role: Role, accountId: string | null = null): Promise<SignedIn> {
+  async person(role: Role, accountId: string | null = null, projectId: string | null = null): Promise<SignedIn> {
     const email = `${role}${++this.people}@example.com`;
-    const token = await this.invite(role, accountId, email);
+    const token = await this.invite(role, accountId, email, projectId);
     const reply = await this.send('/invites/accept', { method: 'POST', body: { token, password: PASSWORD } });
     if (reply.status !== 201) throw new Error(`no person: ${reply.text}`);
     return { userId: reply.body.userId, email, cookie: readCookie(reply) };

@@ -1,11 +1,12 @@
 import type { RouteName } from '../src/http/routes.js';
 import type { Role } from '../src/shapes/identity.js';
 
-const EVERY_ROLE: readonly Role[] = ['admin', 'auditor', 'owner', 'finance', 'developer', 'viewer'];
+const PROJECT_ROLES: readonly Role[] = ['project-developer', 'project-member', 'project-viewer'];
+const EVERY_ROLE: readonly Role[] = ['admin', 'auditor', 'owner', 'finance', 'developer', 'viewer', ...PROJECT_ROLES];
 
 /**
- * Roles that pass the guards of each route; the roles of an account in their own account. A new route needs a row. `anyone` needs no
- * credentials, `person` is every signed-in person, whatever their roles.
+ * Roles that pass the guards of each route; the roles of an account in their own account, those of a project in their own project. A new
+ * route needs a row. `anyone` needs no credentials, `person` is every signed-in person, whatever their roles.
  */
 export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Role[]> = {
   signIn: 'anyone',
@@ -52,14 +53,14 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
   listProjects: EVERY_ROLE,
   showProject: EVERY_ROLE,
   createProject: ['admin', 'owner', 'developer'],
-  updateProject: ['admin', 'owner', 'developer'],
+  updateProject: ['admin', 'owner', 'developer', 'project-developer'],
   listKeys: EVERY_ROLE,
   listProjectKeys: EVERY_ROLE,
-  createKey: ['admin', 'owner', 'developer'],
-  updateKey: ['admin', 'owner', 'developer'],
-  rotateKey: ['admin', 'owner', 'developer'],
-  revokeKey: ['admin', 'owner', 'developer'],
-  runPlayground: ['admin', 'owner', 'developer'],
+  createKey: ['admin', 'owner', 'developer', 'project-developer'],
+  updateKey: ['admin', 'owner', 'developer', 'project-developer'],
+  rotateKey: ['admin', 'owner', 'developer', 'project-developer'],
+  revokeKey: ['admin', 'owner', 'developer', 'project-developer'],
+  runPlayground: ['admin', 'owner', 'developer', 'project-developer', 'project-member'],
   listBudgets: EVERY_ROLE,
   createBudget: ['admin', 'owner', 'finance'],
   setBudget: ['admin', 'owner', 'finance'],
@@ -105,3 +106,103 @@ export const CONFIRMED_ROUTES: readonly RouteName[] = [
   ...(['createTopup', 'createRefund', 'createAdjustment', 'createGrant', 'updateAccount'] as const),
   ...(['applyCatalog', 'schedulePrice', 'cancelScheduledPrice'] as const),
 ];
+
+/**
+ * Kind of answer that a person with a role of one project gets from each route. A new route needs a row; `project-roles.integration.test.ts` calls each.
+ *
+ * - `row`: the path or the body names a project, a key or a request. One of another project is 404.
+ * - `question`: a question about an account, for which the query names the project. Another project is 404, the whole account 403.
+ * - `own`: the reply has what is theirs and nothing else.
+ * - `beyond`: it is of the account or the platform: 403, and 404 for another account.
+ * - `apart`: it is of no place: sessions, the person, the models.
+ */
+export const ROUTE_PLACES: Record<RouteName, 'row' | 'question' | 'own' | 'beyond' | 'apart'> = {
+  signIn: 'apart',
+  showInvite: 'apart',
+  acceptInvite: 'apart',
+  showSignInWays: 'apart',
+  startSso: 'apart',
+  finishSso: 'apart',
+  showSession: 'apart',
+  signOut: 'apart',
+  confirmSession: 'apart',
+  listSessions: 'apart',
+  endSessions: 'apart',
+  endSession: 'apart',
+  showMe: 'apart',
+  updateMe: 'apart',
+  listSecondFactors: 'apart',
+  makeAppSecret: 'apart',
+  makePasskeyOptions: 'apart',
+  addSecondFactor: 'apart',
+  removeSecondFactor: 'apart',
+  makeRecoveryCodes: 'apart',
+  listMembers: 'beyond',
+  updateMember: 'beyond',
+  removeMember: 'beyond',
+  listInvites: 'beyond',
+  createInvite: 'beyond',
+  withdrawInvite: 'beyond',
+  listTokens: 'beyond',
+  createToken: 'beyond',
+  revokeToken: 'beyond',
+  listAccounts: 'own',
+  createAccount: 'beyond',
+  updateAccount: 'beyond',
+  showOverview: 'question',
+  queryUsage: 'question',
+  downloadUsage: 'question',
+  listRequests: 'question',
+  downloadRequests: 'question',
+  showRequest: 'row',
+  showRequestActivity: 'own',
+  showLive: 'question',
+  queryTraffic: 'question',
+  listProjects: 'own',
+  createProject: 'beyond',
+  showProject: 'row',
+  updateProject: 'row',
+  listKeys: 'question',
+  listProjectKeys: 'row',
+  createKey: 'row',
+  updateKey: 'row',
+  rotateKey: 'row',
+  revokeKey: 'row',
+  runPlayground: 'row',
+  listBudgets: 'question',
+  createBudget: 'beyond',
+  setBudget: 'beyond',
+  removeBudget: 'beyond',
+  listWebhooks: 'beyond',
+  createWebhook: 'beyond',
+  updateWebhook: 'beyond',
+  removeWebhook: 'beyond',
+  rotateWebhook: 'beyond',
+  testWebhook: 'beyond',
+  replayWebhook: 'beyond',
+  listDeliveries: 'beyond',
+  resendEvent: 'beyond',
+  listMovements: 'beyond',
+  showStatement: 'beyond',
+  downloadStatement: 'beyond',
+  createTopup: 'beyond',
+  createRefund: 'beyond',
+  createAdjustment: 'beyond',
+  createGrant: 'beyond',
+  listModels: 'apart',
+  showCatalog: 'beyond',
+  listRevisions: 'beyond',
+  planCatalog: 'beyond',
+  applyCatalog: 'beyond',
+  listScheduledPrices: 'beyond',
+  schedulePrice: 'beyond',
+  cancelScheduledPrice: 'beyond',
+  listUpstreams: 'beyond',
+  testUpstream: 'beyond',
+  listLedgerChecks: 'beyond',
+  checkLedger: 'beyond',
+  checkJournals: 'beyond',
+  showMargin: 'beyond',
+  listAudit: 'beyond',
+  downloadAudit: 'beyond',
+};

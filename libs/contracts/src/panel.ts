@@ -2,14 +2,26 @@ import { IsBoolean, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Id, type Paged, Text } from './billing/fields.js';
 import { Endpoint } from './endpoint.js';
 
-/** Roles of people: two for the whole platform, the others for one account. */
-export const PANEL_ROLES = ['admin', 'auditor', 'owner', 'finance', 'developer', 'viewer'] as const;
+/** Roles of people: two for the whole platform, four for one account, three for one project. */
+export const PANEL_ROLES = [
+  'admin',
+  'auditor',
+  'owner',
+  'finance',
+  'developer',
+  'viewer',
+  'project-developer',
+  'project-member',
+  'project-viewer',
+] as const;
 export type PanelRole = (typeof PANEL_ROLES)[number];
 
 export class PanelInviteRequest {
   @IsIn(PANEL_ROLES) role!: PanelRole;
-  /** Required for roles of an account. */
+  /** Required for roles of an account. Default for roles of a project: the account of the project. */
   @IsOptional() @Id() accountId?: string;
+  /** Required for roles of a project. */
+  @IsOptional() @Id() projectId?: string;
   /**
    * Default: the person who opens the link types it. A person who exists already chooses a new password with the link, which ends
    * their sessions and tokens.
@@ -22,6 +34,7 @@ export interface PanelInviteReply {
   /** Null: the person who opens the link types it. */
   email: string | null;
   accountId: string | null;
+  projectId: string | null;
   role: PanelRole;
   /** Works once. */
   link: string;
@@ -49,8 +62,8 @@ export interface PanelUser {
   createdAt: string;
   /** Moment since which the person cannot sign in. */
   disabledAt: string | null;
-  /** `accountId` is null for a role of the whole platform. */
-  grants: { accountId: string | null; role: PanelRole }[];
+  /** `accountId` is null for a role of the whole platform, `projectId` for one of a whole account. */
+  grants: { accountId: string | null; projectId: string | null; role: PanelRole }[];
 }
 
 export interface PanelUserListReply extends Paged {

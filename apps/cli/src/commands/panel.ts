@@ -9,8 +9,8 @@ import {
   panelUserUpdate,
 } from '#contracts/panel.js';
 import { command } from '../command.js';
-import { readNames } from '../names.js';
-import { accountId, argument, cursor, flag, oneOf, optional, text } from '../parameters.js';
+import { type Names, readNames } from '../names.js';
+import { accountId, argument, cursor, flag, oneOf, optional, projectId, text } from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
@@ -24,13 +24,30 @@ export const panelCommands = [
       admin: flag('the role admin of the whole platform'),
       role: optional(oneOf(PANEL_ROLES, 'role'), 'the role'),
       account: optional(accountId, 'account of the roles owner, finance, developer and viewer'),
+      project: optional(projectId, 'project of the roles project-developer, project-member and project-viewer'),
       email: optional(email, 'e-mail of the person; default: the person types it'),
     },
-    examples: ['panel invite --admin', 'panel invite --role owner --account acme --email ada@example.com'],
+    examples: [
+      'panel invite --admin',
+      'panel invite --role owner --account acme --email ada@example.com',
+      'panel invite --role project-developer --project web --email ada@example.com',
+    ],
     endpoint: panelInvite,
-    request: ({ admin, role, account, email }) => ({ role: parseRole(admin, role), accountId: account, email }),
-    render: ({ link, role, accountId, email, expiresAt }) =>
-      renderFields({ link, role, account: accountId, 'e-mail': email ?? 'typed by the person who opens the link', expires: expiresAt }),
+    request: ({ admin, role, account, project, email }) => ({
+      role: parseRole(admin, role),
+      accountId: account,
+      projectId: project,
+      email,
+    }),
+    render: ({ link, role, accountId, projectId, email, expiresAt }) =>
+      renderFields({
+        link,
+        role,
+        account: accountId,
+        ...(projectId !== null && { project: projectId }),
+        'e-mail': email ?? 'typed by the person who opens the link',
+        expires: expiresAt,
+      }),
   }),
   command({
     name: 'panel users',
@@ -39,13 +56,13 @@ export const panelCommands = [
     examples: ['panel users', 'panel users --role admin'],
     endpoint: panelUserList,
     request: ({ role, cursor }) => ({ role, cursor }),
-    lookUp: (_, messaging) => readNames(messaging, ['account']),
+    lookUp: (_, messaging) => readNames(messaging, ['account', 'project']),
     render: ({ users, nextCursor }, names) =>
       renderTable(users, 'no people yet: make the first admin with panel invite --admin', {
         USER: (row) => row.userId,
         'E-MAIL': (row) => row.email,
         NAME: (row) => row.name,
-        ROLES: (row) => renderRoles(row, (id) => names('account', id)),
+        ROLES: (row) => renderRoles(row, names),
         DISABLED: (row) => row.disabledAt ?? '-',
       }) + morePages(nextCursor),
   }),
@@ -91,6 +108,11 @@ function parseRole(admin: true | undefined, role: PanelRole | undefined): PanelR
   return role ?? 'admin';
 }
 
-function renderRoles({ grants }: PanelUser, nameAccount = (id: string) => id): string {
-  return grants.map(({ accountId, role }) => (accountId === null ? role : `${role} of ${nameAccount(accountId)}`)).join(', ') || '-';
+function renderRoles({ grants }: PanelUser, names: Names = (_, id) => id): string {
+  return grants.map((grant) => `${grant.role}${renderPlace(grant, names)}`).join(', ') || '-';
+}
+
+function renderPlace({ accountId, projectId }: PanelUser['grants'][number], names: Names): string {
+  if (accountId === null) return '';
+  return projectId === null ? ` of ${names('account', accountId)}` : ` of ${names('project', projectId)} (${names('account', accountId)})`;
 }

@@ -38,6 +38,18 @@ test('only requests of the account are sent; without one all, with those of no a
   ).toEqual(['b', 'a', undefined]);
 });
 
+test('only requests of the project are sent, when there is one', () => {
+  const client = new Client();
+  const ofProject = (projectId: string): EndedRequest => ({ ...request('a'), projectId });
+  new LiveTail(client as never, 'a', (ended) => ended, 'p').send([
+    ofProject('q'),
+    { ...ofProject('p'), accountId: 'b' },
+    request('a'),
+    ofProject('p'),
+  ]);
+  expect(client.received).toEqual([`event: requests\ndata: ${JSON.stringify([ofProject('p')])}\n\n`]);
+});
+
 test('nothing is sent when no request is of the account', () => {
   const client = new Client();
   new LiveTail(client as never, 'a', (ended) => ended).send([request('b')]);

@@ -14,16 +14,20 @@ const REOPEN_MS = 60_000;
 export class LiveTail {
   private skipped = 0;
 
-  /** `accountId`: only the requests of this account. */
+  /** `accountId` and `projectId`: only the requests of this account and project. */
   constructor(
     private readonly response: Pick<Writable, 'write' | 'writableLength'>,
     private readonly accountId: string | undefined,
     /** Leaves out what the person may not see. */
     private readonly show: (request: EndedRequest) => EndedRequest,
+    private readonly projectId?: string,
   ) {}
 
   send(ended: readonly EndedRequest[]): void {
-    const requests = this.accountId === undefined ? ended : ended.filter(({ accountId }) => accountId === this.accountId);
+    const { accountId = null, projectId = null } = this;
+    const isShown = (one: EndedRequest): boolean =>
+      (accountId === null || one.accountId === accountId) && (projectId === null || one.projectId === projectId);
+    const requests = ended.filter(isShown);
     for (let at = 0; at < requests.length; at += EVENT_REQUESTS_MAX) {
       const some: LiveRequests = requests.slice(at, at + EVENT_REQUESTS_MAX).map(this.show);
       if (this.isFull) this.skipped += some.length;

@@ -10,14 +10,15 @@ import {
 import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
-import type { AccountListReply, ShownAccount } from '../shapes/billing.js';
+import type { AccountListReply, ProjectPlace, ShownAccount } from '../shapes/billing.js';
+import { readProjects } from './owned.js';
 import { visibleAccount } from './visible-money.js';
 
 @Controller()
 export class AccountsController {
   constructor(private readonly services: Services) {}
 
-  /** Platform roles see all accounts in pages, others the few that they belong to. */
+  /** Platform roles see all accounts in pages, others the few that they belong to. Roles of a project show the project alone. */
   @Handles('listAccounts')
   async list(@Req() request: PanelRequest, @Input(ListRequest) query: ListRequest): Promise<AccountListReply> {
     const { access } = requireCaller(request);
@@ -26,7 +27,18 @@ export class AccountsController {
       ids === 'all' ? [this.services.ask(accountList, query)] : ids.map((accountId) => this.services.ask(accountList, { accountId })),
     );
     const accounts = replies.flatMap((reply) => reply.accounts.map((account) => visibleAccount(access, account)));
-    return { accounts, nextCursor: (ids === 'all' && replies[0]?.nextCursor) || null };
+    const projects = await this.listPlaces(access.projectsWith('usage.read'));
+    return { accounts, projects, nextCursor: (ids === 'all' && replies[0]?.nextCursor) || null };
+  }
+
+  private async listPlaces(own: readonly { accountId: string; projectId: string }[]): Promise<ProjectPlace[]> {
+    const ids = [...new Set(own.map(({ accountId }) => accountId))];
+    const [projects, ...replies] = await Promise.all([
+      readProjects(this.services, own),
+      ...ids.map((accountId) => this.services.ask(accountList, { accountId })),
+    ]);
+    const names = new Map(replies.flatMap(({ accounts }) => accounts.map(({ accountId, name }) => [accountId, name])));
+    return projects.map(({ projectId, name, accountId }) => ({ projectId, name, accountId, accountName: names.get(accountId) ?? '' }));
   }
 
   @Handles('createAccount')

@@ -1,25 +1,19 @@
 import { Controller, Param, Req } from '@nestjs/common';
-import {
-  BudgetListRequest,
-  BudgetRemoveRequest,
-  BudgetSetRequest,
-  budgetList,
-  budgetRemove,
-  budgetSet,
-} from '#contracts/billing/budgets.js';
+import { BudgetRemoveRequest, BudgetSetRequest, budgetRemove, budgetSet } from '#contracts/billing/budgets.js';
 import { IdPipe } from '../http/id.pipe.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
 import type { Budget, BudgetListReply } from '../shapes/billing.js';
+import { BudgetsQuery, listBudgets } from './list-budgets.js';
 
 @Controller()
 export class BudgetsController {
   constructor(private readonly services: Services) {}
 
   @Handles('listBudgets')
-  list(@Input(BudgetListRequest) query: BudgetListRequest): Promise<BudgetListReply> {
-    return this.services.ask(budgetList, query);
+  list(@Input(BudgetsQuery) query: BudgetsQuery): Promise<BudgetListReply> {
+    return listBudgets(this.services, query);
   }
 
   /** Billing decides in its transaction whether the budget exists, so that of two callers one is refused. */

@@ -4,10 +4,12 @@ import { IdPipe } from '../http/id.pipe.js';
 import { requestAuthor, requestClient } from '../http/request-author.js';
 import { Handles } from '../http/route.decorator.js';
 import { SessionCookie } from '../http/session-cookie.js';
+import { toPlace } from '../identity/grants.js';
 import { Invites } from '../identity/invites.js';
 import { People } from '../identity/people.js';
 import { ScopedPageQuery } from '../requests/page.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
+import { Services } from '../services/services.js';
 import {
   type CreatedInvite,
   InviteAcceptRequest,
@@ -18,6 +20,7 @@ import {
   type Me,
 } from '../shapes/identity.js';
 import { permittedAccounts } from './members.controller.js';
+import { completePlace } from './owned.js';
 
 /** One-time links that give a person a role. */
 @Controller()
@@ -26,6 +29,7 @@ export class InvitesController {
     private readonly invites: Invites,
     private readonly people: People,
     private readonly cookie: SessionCookie,
+    private readonly services: Services,
   ) {}
 
   @Handles('listInvites')
@@ -34,12 +38,13 @@ export class InvitesController {
   }
 
   @Handles('createInvite')
-  create(@Req() request: PanelRequest, @Body() body: InviteCreateRequest): Promise<CreatedInvite> {
+  async create(@Req() request: PanelRequest, @Body() body: InviteCreateRequest): Promise<CreatedInvite> {
     const { email, role } = body;
-    const accountId = body.accountId ?? null;
+    const named = toPlace(body);
     const caller = requireCaller(request);
-    caller.access.require('members', accountId);
-    return this.invites.create({ email, accountId, role, setsPassword: false }, requestAuthor(request), caller);
+    caller.access.require('members', named.accountId);
+    const place = await completePlace(this.services, named);
+    return this.invites.create({ email, ...place, role, setsPassword: false }, requestAuthor(request), caller);
   }
 
   @Handles('withdrawInvite')

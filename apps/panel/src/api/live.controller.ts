@@ -16,6 +16,8 @@ export const PING_MS = 15_000;
 class LiveQuery {
   /** Absent: the whole platform. */
   @IsOptional() @Id() accountId?: string;
+  /** Only this project. */
+  @IsOptional() @Id() projectId?: string;
 }
 
 @Controller()
@@ -30,9 +32,9 @@ export class LiveController {
    * one ends the oldest.
    */
   @Handles('showLive')
-  show(@Req() request: PanelRequest, @Res() response: Response, @Input(LiveQuery) { accountId }: LiveQuery): void {
+  show(@Req() request: PanelRequest, @Res() response: Response, @Input(LiveQuery) { accountId, projectId }: LiveQuery): void {
     const { access, userId } = requireCaller(request);
-    const tail = new LiveTail(response, accountId, (ended) => visibleActivity(access, ended));
+    const tail = new LiveTail(response, accountId, (ended) => visibleActivity(access, ended), projectId);
     const end = (): void => {
       stop();
       response.end();
@@ -44,7 +46,7 @@ export class LiveController {
     const unwatch = this.live.watch({ userId, accountId, receive: (requests) => tail.send(requests), end, giveWay });
     const check = async (): Promise<void> => {
       const caller = await this.credentials.again(request);
-      if (!caller?.access.may('requests.read', accountId ?? null)) end();
+      if (!caller?.access.may('requests.read', accountId ?? null, projectId)) end();
       else if (!response.destroyed) tail.ping();
     };
     const timer = setInterval(() => void check().catch(end), PING_MS);

@@ -2,6 +2,7 @@ import { Body, Controller, Param, Query, Req } from '@nestjs/common';
 import { IdPipe } from '../http/id.pipe.js';
 import { requestAuthor } from '../http/request-author.js';
 import { Handles } from '../http/route.decorator.js';
+import { toPlace } from '../identity/grants.js';
 import { Members } from '../identity/members.js';
 import type { Access } from '../permissions/permissions.js';
 import { ScopedPageQuery, ScopeQuery } from '../requests/page.js';
@@ -21,20 +22,21 @@ export class MembersController {
   @Handles('updateMember')
   async update(@Req() request: PanelRequest, @Param('userId', IdPipe) userId: string, @Body() body: MemberUpdateRequest): Promise<Member> {
     const { access, session, userId: own } = requireCaller(request);
-    const { accountId = null, role, disabled } = body;
-    access.require('members', disabled === undefined ? accountId : null);
+    const { role, disabled } = body;
+    const place = toPlace(body);
+    access.require('members', disabled === undefined ? place.accountId : null);
     if (role !== undefined)
-      await this.members.setRole(userId, accountId, role, requestAuthor(request), userId === own ? session?.id : undefined);
+      await this.members.setRole(userId, place, role, requestAuthor(request), userId === own ? session?.id : undefined);
     if (disabled !== undefined) await this.members.setDisabled(userId, disabled, requestAuthor(request));
     return this.members.show(userId, access.accountsWith('members.read'));
   }
 
   @Handles('removeMember')
   async remove(@Req() request: PanelRequest, @Param('userId', IdPipe) userId: string, @Query() query: ScopeQuery): Promise<void> {
-    const accountId = query.accountId ?? null;
+    const place = toPlace(query);
     const { access, session, userId: own } = requireCaller(request);
-    access.require('members', accountId);
-    await this.members.setRole(userId, accountId, null, requestAuthor(request), userId === own ? session?.id : undefined);
+    access.require('members', place.accountId);
+    await this.members.setRole(userId, place, null, requestAuthor(request), userId === own ? session?.id : undefined);
   }
 }
 

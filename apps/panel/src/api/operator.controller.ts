@@ -23,12 +23,15 @@ import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { PanelError } from '../errors/panel-error.js';
+import { toPlace } from '../identity/grants.js';
 import { Invites } from '../identity/invites.js';
 import { Members } from '../identity/members.js';
 import { SecondFactors } from '../identity/second-factors.js';
 import { Sessions } from '../identity/sessions.js';
+import { Services } from '../services/services.js';
 import type { Member } from '../shapes/identity.js';
 import { AuditJournals } from './audit/audit-journals.js';
+import { completePlace } from './owned.js';
 
 export const LOGGER = Symbol('logger');
 
@@ -41,18 +44,17 @@ export class OperatorController {
     private readonly sessions: Sessions,
     private readonly secondFactors: SecondFactors,
     private readonly journals: AuditJournals,
+    private readonly services: Services,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   @Serves(panelInvite)
-  async invite({ role, accountId, email }: PanelInviteRequest, { caller }: CallContext): Promise<PanelInviteReply> {
+  async invite({ role, email, ...of }: PanelInviteRequest, { caller }: CallContext): Promise<PanelInviteReply> {
     return refusing(async () => {
-      const made = await this.invites.create(
-        { email, accountId: accountId ?? null, role, setsPassword: true },
-        { caller, logger: this.logger },
-      );
+      const place = await completePlace(this.services, toPlace(of));
+      const made = await this.invites.create({ email, ...place, role, setsPassword: true }, { caller, logger: this.logger });
       const { inviteId, link, expiresAt } = made;
-      return { inviteId, email: made.email, accountId: made.accountId, role, link, expiresAt };
+      return { inviteId, email: made.email, ...place, role, link, expiresAt };
     });
   }
 
@@ -111,5 +113,5 @@ async function refusing<Reply>(work: () => Promise<Reply>): Promise<Reply> {
 }
 
 function renderUser({ grants, ...member }: Member): PanelUser {
-  return { ...member, grants: grants.map(({ accountId, role }) => ({ accountId, role })) };
+  return { ...member, grants: grants.map(({ accountId, projectId, role }) => ({ accountId, projectId, role })) };
 }

@@ -8,9 +8,10 @@ import { Members } from '../identity/members.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { nameReader, Services } from '../services/services.js';
 import type { Project, ProjectListReply } from '../shapes/billing.js';
+import type { Grant } from '../shapes/identity.js';
 import type { ProjectDetails } from '../shapes/overview.js';
 import { readProject } from './overview/read-project.js';
-import { ownedProject } from './owned.js';
+import { ownedProject, readProjects } from './owned.js';
 import { listRequests } from './requests/list-requests.js';
 import { readRecords } from './requests/read-records.js';
 import type { RequestQuery } from './requests/request-query.js';
@@ -27,8 +28,13 @@ export class ProjectsController {
   ) {}
 
   @Handles('listProjects')
-  list(@Input(ListRequest) query: ListRequest): Promise<ProjectListReply> {
-    return this.services.ask(projectList, query);
+  async list(@Req() request: PanelRequest, @Input(ListRequest) query: ListRequest): Promise<ProjectListReply> {
+    const { access } = requireCaller(request);
+    const { accountId = null } = query;
+    const own = access.projectsWith('usage.read').filter((project) => project.accountId === accountId);
+    if (own.length === 0) access.require('usage.read', accountId);
+    if (access.may('usage.read', accountId)) return this.services.ask(projectList, query);
+    return { projects: await readProjects(this.services, own), nextCursor: null };
   }
 
   @Handles('showProject')
@@ -40,9 +46,13 @@ export class ProjectsController {
       const records = readRecords(this.activity, access, nameReader(request, accountId));
       return (await listRequests(this.services.askingFor(request), records, query)).requests;
     };
-    const listMembers = async () => (await this.members.list([accountId], { limit: MEMBERS_MAX })).members;
+    const holdsHere = (grant: Grant): boolean => grant.projectId === null || grant.projectId === projectId;
+    const listMembers = async () =>
+      (await this.members.list([accountId], { limit: MEMBERS_MAX })).members
+        .map((member) => ({ ...member, grants: member.grants.filter(holdsHere) }))
+        .filter(({ grants }) => grants.length > 0);
     return readProject(this.services.askingFor(request), project, {
-      requests: access.may('requests.read', accountId) ? listLast : async () => null,
+      requests: access.may('requests.read', accountId, projectId) ? listLast : async () => null,
       members: access.may('members.read', accountId) ? listMembers : async () => null,
     });
   }

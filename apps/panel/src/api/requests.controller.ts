@@ -49,12 +49,12 @@ export class RequestsController {
     return visibleRequest(access, await ownedRequest(this.services.askingFor(request), access, 'requests.read', requestId));
   }
 
-  /** Null when no panel ran as the request ended, when it is older than `ACTIVITY_DAYS`, and for a request of another account. */
+  /** Null when no panel ran as the request ended, when it is older than `ACTIVITY_DAYS`, and for a request of another account or project. */
   @Handles('showRequestActivity')
   async showActivity(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<ActivityReply> {
     const activity = await this.activity.show(requestId, nameReader(request, undefined));
     const { access } = requireCaller(request);
-    const isTheirs = activity !== undefined && access.may('requests.read', activity.accountId);
+    const isTheirs = activity !== undefined && access.may('requests.read', activity.accountId, activity.projectId);
     return { activity: isTheirs ? visibleActivity(access, activity) : null };
   }
 }

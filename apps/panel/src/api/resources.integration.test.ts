@@ -152,8 +152,12 @@ test('the OpenAPI document is public, and a copy that is current is a 304', asyn
 test('platform roles see all accounts, others their own', async () => {
   const query = '/accounts?limit=5';
   const all = await panel.send(query, { cookie: admin.cookie });
-  expect([all.status, all.body]).toEqual([200, { accounts: [accountRow(ACME)], nextCursor: null }]);
-  expect((await panel.send(query, { cookie: stranger.cookie })).body).toEqual({ accounts: [accountRow(OTHER)], nextCursor: null });
+  expect([all.status, all.body]).toEqual([200, { accounts: [accountRow(ACME)], projects: [], nextCursor: null }]);
+  expect((await panel.send(query, { cookie: stranger.cookie })).body).toEqual({
+    accounts: [accountRow(OTHER)],
+    projects: [],
+    nextCursor: null,
+  });
 });
 
 test('the account of the path is changed, whatever the body says', async () => {

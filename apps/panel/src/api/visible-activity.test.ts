@@ -8,7 +8,8 @@ const failed: EndedRequest = {
   ...{ status: 502, code: 'upstream_error', outcome: 'failed' },
   attempts: [{ upstream: 'local', startMs: 1, endMs: 2, failure: 'refused', status: 500, reason: 'overloaded 500' }],
 };
-const access = (role: Role, accountId: string | null) => new Access([{ accountId, permissions: new Set(listPermissions(role)) }]);
+const access = (role: Role, accountId: string | null, projectId: string | null = null) =>
+  new Access([{ accountId, projectId, permissions: new Set(listPermissions(role)) }]);
 
 test.each<[Role, string | null, string | undefined]>([
   ['admin', null, 'overloaded 500'],
@@ -19,4 +20,13 @@ test.each<[Role, string | null, string | undefined]>([
   const { attempts, ...rest } = visibleActivity(access(role, scope), failed);
   const [attempt] = failed.attempts ?? [];
   expect([{ ...rest, attempts: failed.attempts }, attempts?.[0]]).toEqual([failed, { ...attempt, reason }]);
+});
+
+test('the sentence of a refusal by a budget, which may be that of the account, is hidden from roles of a project', () => {
+  const message = 'The monthly budget of the account is $4.99 of $5.';
+  const { attempts: _, ...refused } = { ...failed, message, refusal: { by: 'budget' as const, budgetId: 'b' } };
+  expect([
+    visibleActivity(access('viewer', 'acme'), refused),
+    visibleActivity(access('project-developer', 'acme', 'web'), refused),
+  ]).toEqual([refused, { ...refused, message: 'A budget has too little left for the request. Lower the output limit.' }]);
 });

@@ -16,7 +16,7 @@ import { ROUTE_CALLERS } from '../../test/route-callers.js';
 import { close, listen } from '../../test/test-provider.js';
 import { ActivityRecorder } from '../activity/activity-recorder.js';
 import { findRoute, ROUTES, type RouteName } from '../http/routes.js';
-import { listPermissions } from '../permissions/permissions.js';
+import { isPlatformRole, isProjectRole, listPermissions } from '../permissions/permissions.js';
 import { ROLES, type Role } from '../shapes/identity.js';
 
 /** Every route that a role without `money.read` may use, on services whose replies have the money of the account everywhere. */
@@ -77,7 +77,8 @@ const gateway = await listen((request, response) => {
   response.writeHead(402, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message, code: 'insufficient_balance' } }));
 });
 const panel = await PanelFixture.open({ gatewayUrl: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}` });
-for (const role of ROLES) people.set(role, await panel.person(role, role === 'admin' || role === 'auditor' ? null : ACME));
+for (const role of ROLES)
+  people.set(role, await panel.person(role, isPlatformRole(role) ? null : ACME, isProjectRole(role) ? PROJECT : null));
 const { messaging } = panel;
 messaging.answer(accountList, () => ({ accounts: [{ ...account, balance: money }], nextCursor: null }) as never);
 messaging.answer(accountCreate, () => account as never);
@@ -106,13 +107,16 @@ async function send(name: RouteName, role: Role): Promise<{ status: number; text
   const { method, path } = findRoute(name);
   const ids = { ':accountId': ACME, ':projectId': PROJECT, ':keyId': KEY, ':requestId': refused.requestId };
   const filled = Object.entries(ids).reduce((text, [parameter, id]) => text.replace(parameter, id), path);
-  const query = /usage|traffic|overview/.test(path) ? '?from=2027-01-01T00:00:00Z&to=2027-01-02T00:00:00Z' : '';
+  const query = new URLSearchParams({
+    ...(/usage|traffic|overview/.test(path) && { from: '2027-01-01T00:00:00Z', to: '2027-01-02T00:00:00Z' }),
+    ...(isProjectRole(role) && { projectId: PROJECT }),
+  });
   const body = BODIES[name];
   const {
     status,
     text = '',
     body: parsed,
-  } = await panel.send(filled + query, {
+  } = await panel.send(`${filled}?${query}`, {
     ...{ method, cookie: (people.get(role) as SignedIn).cookie },
     ...(body && { body }),
   });
@@ -173,6 +177,6 @@ test('a token without money.read is shown none of them, although its maker sees 
   ]);
 });
 
-test('the roles without money.read are those of the table in docs/panel.md', () => {
-  expect(BLIND).toEqual(['developer', 'viewer']);
+test('the roles without money.read are those of the tables in docs/panel.md', () => {
+  expect(BLIND).toEqual(['developer', 'viewer', 'project-developer', 'project-member', 'project-viewer']);
 });

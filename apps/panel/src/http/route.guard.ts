@@ -45,14 +45,21 @@ export class PermissionGuard implements CanActivate {
     const { request, route } = readCall(context);
     if (route.access === 'public') return true;
     const { access, session } = requireCaller(request);
+    const scope = findScope(route);
     if (route.access === 'own') {
       if (!session) throw new PanelError('permission_denied', 'A token cannot do this; it needs a signed-in person.');
-    } else if (findScope(route) === 'any') access.requireAnywhere(route.access);
-    else access.require(route.access, findScope(route) === 'account' ? requestedAccount(request) : null);
+    } else if (scope === 'any') access.requireAnywhere(route.access);
+    else if (scope === 'platform') access.require(route.access, null);
+    else access.require(route.access, requestedAccount(request), scope === 'project' ? requestedProject(request) : null);
     if (route.confirmed && session && Date.now() - session.confirmedAt.getTime() > CONFIRMED_MS)
       throw new PanelError('confirmation_required', 'Confirm that it is you: the last time was over 10 minutes ago.');
     return true;
   }
+}
+
+/** Returns the project of the query. Null for none, and for what is no single id: the whole account must be readable then. */
+function requestedProject({ query: { projectId } }: PanelRequest): string | null {
+  return typeof projectId === 'string' ? projectId.toLowerCase() : null;
 }
 
 /** Returns the account of the path; null for `all`, the whole platform. */

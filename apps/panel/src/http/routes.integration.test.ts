@@ -2,28 +2,31 @@ import { randomUUID } from 'node:crypto';
 import type { Response } from 'supertest';
 import { PanelFixture, type Sent, type SignedIn } from '../../test/panel-fixture.js';
 import { CONFIRMED_ROUTES, ROUTE_CALLERS } from '../../test/route-callers.js';
-import { isPlatformRole } from '../permissions/permissions.js';
+import { isPlatformRole, isProjectRole } from '../permissions/permissions.js';
 import { PERMISSIONS, ROLES, type Role } from '../shapes/identity.js';
 import { findRoute, findScope, ROUTES, type RouteName } from './routes.js';
 
 /** Every route with every kind of caller. */
 const ACCOUNT = randomUUID();
+const PROJECT = randomUUID();
 const NAMES = Object.keys(ROUTES) as RouteName[];
 const GUARDED = NAMES.filter((name) => ROUTE_CALLERS[name] !== 'anyone');
 
 const people = new Map<Role, SignedIn>();
 
 const panel = await PanelFixture.open();
-for (const role of ROLES) people.set(role, await panel.person(role, isPlatformRole(role) ? null : ACCOUNT));
+for (const role of ROLES)
+  people.set(role, await panel.person(role, isPlatformRole(role) ? null : ACCOUNT, isProjectRole(role) ? PROJECT : null));
 const stranger = await panel.person('owner', randomUUID());
 afterAll(() => panel.close());
 
-/** Sends a request without a body to a route, whose account is `ACCOUNT` and whose other ids are of nothing. */
+/** Sends a request without a body to a route, whose account and project are `ACCOUNT` and `PROJECT` and whose other ids are of nothing. */
 function send(name: RouteName, sent: Sent): Promise<Response> {
   const { method, path } = findRoute(name);
   const filled = path.replace(':accountId', ACCOUNT).replace(':month', '2027-01').replace(/:\w+/g, randomUUID());
-  // Routes of any account take theirs from the query, if from anywhere.
-  return panel.send(findScope(findRoute(name)) === 'any' ? `${filled}?accountId=${ACCOUNT}` : filled, { method, ...sent });
+  // Routes of any account take theirs from the query, if from anywhere, and questions their project.
+  const query = { any: `?accountId=${ACCOUNT}`, project: `?projectId=${PROJECT}`, account: '', platform: '' };
+  return panel.send(filled + query[findScope(findRoute(name))], { method, ...sent });
 }
 
 /** Returns the code of a guard's refusal, or `passed`. Behind the guards the request may fail for another reason. */
@@ -83,7 +86,7 @@ describe.each(GUARDED)('%s', (name) => {
   });
 
   // Routes without the account in their path refuse in the handler: the tests of their controllers have that.
-  if (findScope(findRoute(name)) === 'account') {
+  if (['account', 'project'].includes(findScope(findRoute(name)))) {
     test('does not exist for the owner of another account', async () => {
       const reply = await send(name, { cookie: await panel.session(stranger) });
       expect([reply.status, reply.body.error.code]).toEqual([404, 'not_found']);

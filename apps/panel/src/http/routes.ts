@@ -17,11 +17,12 @@ export interface Route {
   access: Permission | 'own' | 'public';
   summary: string;
   /**
-   * The scope in which the permission must be held. `account`, the default of a path with `:accountId`: in that account, or on the whole
-   * platform for the id `all`. `platform`: on the whole platform. `any`: anywhere; the handler narrows the reply with
-   * `access.accountsWith` or calls `access.require` with the row's account.
+   * The place in which the permission must be held. `account`, the default of a path with `:accountId`: in that whole account, or on the
+   * platform for the id `all`. `project`: as `account`, or in the project of the account that the query names with `projectId`, by which the
+   * handler narrows the reply. `platform`: on the whole platform. `any`: anywhere; the handler narrows the reply with `access.accountsWith`
+   * and `access.projectsWith`, or calls `access.require` with the place of the row.
    */
-  scope?: 'account' | 'platform' | 'any';
+  scope?: 'account' | 'project' | 'platform' | 'any';
   /** True when a person must have signed in or confirmed within 10 minutes. Does not apply to tokens. */
   confirmed?: true;
   /** True for a route whose body proves who the person is, as those of public routes do: it has memory of its own. */
@@ -80,16 +81,22 @@ export const ROUTES = {
   createToken: route('POST /tokens', 'tokens', 'Makes a token, which is shown once', { scope: 'any', confirmed: true, status: 201 }),
   revokeToken: route('DELETE /tokens/:tokenId', 'tokens', 'Revokes a token', { scope: 'any', confirmed: true }),
   // ---- resources ----
-  listAccounts: route('GET /accounts', 'usage.read', 'Accounts that the caller may see', { scope: 'any' }),
+  listAccounts: route('GET /accounts', 'usage.read', 'Accounts that the caller may see, and projects of others', { scope: 'any' }),
   createAccount: route('POST /accounts', 'accounts', 'Opens an account', { status: 201 }),
   updateAccount: route('PATCH /accounts/:accountId', 'accounts', 'Changes, freezes or frees an account, or sets its credit line', {
     confirmed: true,
   }),
-  showOverview: route('GET /accounts/:accountId/overview', 'usage.read', 'The figures of the first page', { readsJournal: true }),
-  queryUsage: route('GET /accounts/:accountId/usage', 'usage.read', 'Requests, tokens and costs', { readsJournal: true }),
-  downloadUsage: route('GET /accounts/:accountId/usage.csv', 'usage.read', 'The same as a file'),
-  listRequests: route('GET /accounts/:accountId/requests', 'requests.read', 'Requests, newest first', { readsJournal: true }),
-  downloadRequests: route('GET /accounts/:accountId/requests.csv', 'requests.read', 'The same as a file'),
+  showOverview: route('GET /accounts/:accountId/overview', 'usage.read', 'The figures of the first page', {
+    scope: 'project',
+    readsJournal: true,
+  }),
+  queryUsage: route('GET /accounts/:accountId/usage', 'usage.read', 'Requests, tokens and costs', { scope: 'project', readsJournal: true }),
+  downloadUsage: route('GET /accounts/:accountId/usage.csv', 'usage.read', 'The same as a file', { scope: 'project' }),
+  listRequests: route('GET /accounts/:accountId/requests', 'requests.read', 'Requests, newest first', {
+    scope: 'project',
+    readsJournal: true,
+  }),
+  downloadRequests: route('GET /accounts/:accountId/requests.csv', 'requests.read', 'The same as a file', { scope: 'project' }),
   showRequest: route('GET /requests/:requestId', 'requests.read', 'What one request held, used and cost', {
     scope: 'any',
     readsJournal: true,
@@ -100,11 +107,14 @@ export const ROUTES = {
     'Times, calls of upstreams and outcome of one request, also of a refused one',
     { scope: 'any', readsJournal: true },
   ),
-  showLive: route('GET /accounts/:accountId/live', 'requests.read', 'Requests as they end, as events'),
+  showLive: route('GET /accounts/:accountId/live', 'requests.read', 'Requests as they end, as events', { scope: 'project' }),
   queryTraffic: route('GET /accounts/:accountId/traffic', 'usage.read', 'Requests by outcome, and percentiles of their times', {
+    scope: 'project',
     readsJournal: true,
   }),
-  listProjects: route('GET /accounts/:accountId/projects', 'usage.read', 'Projects, oldest first'),
+  listProjects: route('GET /accounts/:accountId/projects', 'usage.read', 'Projects that the caller may see, oldest first', {
+    scope: 'any',
+  }),
   showProject: route('GET /projects/:projectId', 'usage.read', 'A project with its month so far, budgets, keys and last requests', {
     scope: 'any',
     readsJournal: true,
@@ -113,7 +123,7 @@ export const ROUTES = {
   updateProject: route('PATCH /projects/:projectId', 'projects', 'Changes name, state or limits; limits need the permission accounts', {
     scope: 'any',
   }),
-  listKeys: route('GET /accounts/:accountId/keys', 'usage.read', 'API keys of an account, oldest first'),
+  listKeys: route('GET /accounts/:accountId/keys', 'usage.read', 'API keys of an account, oldest first', { scope: 'project' }),
   listProjectKeys: route('GET /projects/:projectId/keys', 'usage.read', 'API keys of a project, oldest first', { scope: 'any' }),
   createKey: route('POST /projects/:projectId/keys', 'keys', 'Makes an API key, which is shown once', { scope: 'any', status: 201 }),
   updateKey: route('PATCH /keys/:keyId', 'keys', 'Changes name, note, end or state of an API key', { scope: 'any' }),
@@ -129,6 +139,7 @@ export const ROUTES = {
     'GET /accounts/:accountId/budgets',
     'usage.read',
     'Budgets of an account, its projects and its keys, with what is spent and held of each',
+    { scope: 'project' },
   ),
   createBudget: route(
     'POST /accounts/:accountId/budgets',
@@ -222,6 +233,6 @@ export function findRoute(name: RouteName): Route {
 }
 
 /** Returns where the permission of a route must be held. */
-export function findScope({ scope, path }: Route): 'account' | 'platform' | 'any' {
+export function findScope({ scope, path }: Route): NonNullable<Route['scope']> {
   return scope ?? (path.includes(':accountId') ? 'account' : 'platform');
 }

@@ -1,66 +1,84 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Prisma } from '#database/prisma-client.js';
 import { PanelError } from '../errors/panel-error.js';
-import { Access, isPlatformRole, listPermissions } from '../permissions/permissions.js';
+import { Access, isPlatformRole, isProjectRole, listPermissions } from '../permissions/permissions.js';
 import type { Grant, Role } from '../shapes/identity.js';
 
-/** Columns of `panel.grant`. A CHECK of the database limits the roles. */
-export interface GrantRow {
+/** Where a role holds: on the platform when `accountId` is null, in the whole account when `projectId` is, else in one project. */
+export interface Place {
   accountId: string | null;
+  projectId: string | null;
+}
+
+/** Columns of `panel.grant`. A CHECK of the database limits the roles. */
+export interface GrantRow extends Place {
   role: string;
 }
 
-/** Role that a scope always keeps: without it, people could no longer manage it. */
+/** Role that the platform and each account always keep: without it, people could no longer manage it. */
 const KEEPER = { platform: 'admin', account: 'owner' } as const;
 
 /** Advisory lock of changes of roles: each sees those before it, so that two cannot remove the last two admins. */
 const ROLES_LOCK = 7_243_020;
 
 export function toAccess(grants: readonly GrantRow[]): Access {
-  return new Access(grants.map(({ accountId, role }) => ({ accountId, permissions: new Set(listPermissions(role as Role)) })));
+  return new Access(
+    grants.map(({ accountId, projectId, role }) => ({ accountId, projectId, permissions: new Set(listPermissions(role as Role)) })),
+  );
 }
 
-export function renderGrant({ accountId, role }: GrantRow): Grant {
-  return { accountId, role: role as Role, permissions: [...listPermissions(role as Role)] };
+export function renderGrant({ accountId, projectId, role }: GrantRow): Grant {
+  return { accountId, projectId, role: role as Role, permissions: [...listPermissions(role as Role)] };
 }
 
-/** @throws {PanelError} `invalid_request` for a role of an account without one, or a platform role with one */
-export function checkRoleFits(role: Role, accountId: string | null): void {
-  if (isPlatformRole(role) === (accountId === null)) return;
-  const message = accountId === null ? `the role ${role} needs accountId` : `the role ${role} is for the platform, without accountId`;
-  throw new PanelError('invalid_request', message, { param: 'role' });
+/** Returns the place of columns or fields. */
+export function toPlace({ accountId = null, projectId = null }: { accountId?: string | null; projectId?: string | null }): Place {
+  return { accountId, projectId };
+}
+
+export function isSamePlace(one: Place, other: Place): boolean {
+  return one.accountId === other.accountId && one.projectId === other.projectId;
+}
+
+/** Returns the role as a row of the journal has it, whose account is a column of its own. */
+export function describeRole(role: string | null, { projectId }: Pick<Place, 'projectId'>): { role: string | null; projectId?: string } {
+  return { role, ...(projectId !== null && { projectId }) };
+}
+
+/** @throws {PanelError} `invalid_request` for a role that is not one of the place */
+export function checkRoleFits(role: Role, { accountId, projectId }: Place): void {
+  const wanted = isPlatformRole(role) ? 'for the platform' : isProjectRole(role) ? 'for a project' : 'for a whole account';
+  const given = accountId === null ? 'for the platform' : projectId === null ? 'for a whole account' : 'for a project';
+  if (wanted === given && (accountId !== null || projectId === null)) return;
+  const fields = isPlatformRole(role) ? 'without accountId' : `and needs accountId, ${isProjectRole(role) ? 'with' : 'without'} projectId`;
+  throw new PanelError('invalid_request', `the role ${role} is ${wanted}, ${fields}`, { param: 'role' });
 }
 
 export async function lockRoles(tx: Prisma.TransactionClient): Promise<void> {
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(${ROLES_LOCK})`;
 }
 
-/** Sets a person's role in a scope; null removes it. Call after `lockRoles`. Returns the role before. @throws {PanelError} `conflict` */
-export async function setRole(
-  tx: Prisma.TransactionClient,
-  userId: string,
-  accountId: string | null,
-  role: Role | null,
-): Promise<Role | null> {
-  const current = await tx.panelGrant.findFirst({ where: { userId, accountId } });
+/** Sets a person's role in a place; null removes it. Call after `lockRoles`. Returns the role before. @throws {PanelError} `conflict` */
+export async function setRole(tx: Prisma.TransactionClient, userId: string, place: Place, role: Role | null): Promise<Role | null> {
+  const { accountId, projectId } = place;
+  const current = await tx.panelGrant.findFirst({ where: { userId, accountId, projectId } });
   if (current?.role === role) return role;
   if (current) await demandAnotherKeeper(tx, userId, accountId, current.role);
-  if (!current && role !== null) await tx.panelGrant.create({ data: { id: randomUUIDv7(), userId, accountId, role } });
+  if (!current && role !== null) await tx.panelGrant.create({ data: { id: randomUUIDv7(), userId, accountId, projectId, role } });
   if (current && role !== null) await tx.panelGrant.update({ where: { id: current.id }, data: { role, issuer: null } });
   if (current && role === null) await tx.panelGrant.delete({ where: { id: current.id } });
   return (current?.role as Role | undefined) ?? null;
 }
 
-/** A change of a role in a scope. */
-interface RoleChange {
-  accountId: string | null;
+/** A change of a role in a place. */
+interface RoleChange extends Place {
   before: string | null;
   after: string | null;
 }
 
 /**
- * Makes the roles that the groups of an issuer give equal to `wanted`, at most one in a scope. A role that a person gave stays, and so does
- * its scope. The last admin or owner loses the role too: the issuer decides who is in its groups. Call after `lockRoles`.
+ * Makes the roles that the groups of an issuer give equal to `wanted`, at most one in a place. A role that a person gave stays, and so does
+ * its place. The last admin or owner loses the role too: the issuer decides who is in its groups. Call after `lockRoles`.
  */
 export async function setGroupRoles(
   tx: Prisma.TransactionClient,
@@ -70,16 +88,16 @@ export async function setGroupRoles(
 ): Promise<RoleChange[]> {
   const current = await tx.panelGrant.findMany({ where: { userId } });
   const changes: RoleChange[] = [];
-  for (const { id, accountId, role } of current.filter((grant) => grant.issuer === issuer)) {
-    const after = wanted.find((grant) => grant.accountId === accountId)?.role ?? null;
+  for (const { id, role, ...row } of current.filter((grant) => grant.issuer === issuer)) {
+    const after = wanted.find((grant) => isSamePlace(grant, row))?.role ?? null;
     if (after === role) continue;
     if (after === null) await tx.panelGrant.delete({ where: { id } });
     else await tx.panelGrant.update({ where: { id }, data: { role: after } });
-    changes.push({ accountId, before: role, after });
+    changes.push({ ...toPlace(row), before: role, after });
   }
-  for (const { accountId, role } of wanted.filter((grant) => !current.some((one) => one.accountId === grant.accountId))) {
-    await tx.panelGrant.create({ data: { id: randomUUIDv7(), userId, accountId, role, issuer } });
-    changes.push({ accountId, before: null, after: role });
+  for (const { role, ...place } of wanted.filter((grant) => !current.some((one) => isSamePlace(one, grant)))) {
+    await tx.panelGrant.create({ data: { id: randomUUIDv7(), userId, ...place, role, issuer } });
+    changes.push({ ...place, before: null, after: role });
   }
   return changes;
 }

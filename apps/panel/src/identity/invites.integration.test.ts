@@ -60,7 +60,8 @@ describe('an invite of an owner', () => {
   test('gives a role in that account', async () => {
     const made = await invite({ email: 'Ada@Example.com', accountId: ACCOUNT, role: 'viewer' });
     expect(made.body).toEqual({
-      ...{ inviteId: expect.any(String), email: 'ada@example.com', accountId: ACCOUNT, role: 'viewer', invitedBy: `user/${owner.userId}` },
+      ...{ inviteId: expect.any(String), email: 'ada@example.com', accountId: ACCOUNT, projectId: null, role: 'viewer' },
+      invitedBy: `user/${owner.userId}`,
       ...{ createdAt: expect.any(String), expiresAt: expect.any(String) },
       link: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8081\/panel\/welcome#[\w-]{43}$/),
     });

@@ -7,7 +7,7 @@ import { newestFirst, type PageQuery, toPage } from '../requests/page.js';
 import type { Caller } from '../requests/panel-request.js';
 import type { CreatedInvite, Invite, InviteAcceptRequest, InviteListReply, InviteView, Role } from '../shapes/identity.js';
 import { parseEmail } from './email-address.js';
-import { checkRoleFits, lockRoles, setRole, toAccess } from './grants.js';
+import { checkRoleFits, describeRole, lockRoles, setRole, toAccess, toPlace } from './grants.js';
 import { demandFewerInvites, withdrawBeyondRights, withdrawOpen } from './open-invites.js';
 import { checkNewPassword, findWeakness, type Passwords } from './passwords.js';
 import { lockCaller, lockPerson, lockVerified } from './person-lock.js';
@@ -20,8 +20,10 @@ const INVITE_MS = 24 * 3_600_000;
 
 interface NewInvite {
   /** Absent: the person who opens the link types it. */
-  email?: string;
+  email?: string | undefined;
   accountId: string | null;
+  /** For a role of a project, which callers have checked to be one of the account. */
+  projectId?: string | null;
   role: Role;
   /** True for an operator's invite, which sets a new password for a person who exists already. */
   setsPassword: boolean;
@@ -45,15 +47,17 @@ export class Invites {
    * Makes a link. An open invite of the same e-mail for the same role ends, with a row that says who had made it. `by`: absent for the
    * operator, who may make any number. @throws {PanelError} `invalid_request`, `permission_denied`, `conflict`, and as `lockCaller`
    */
-  async create({ email: typed, accountId, role, setsPassword }: NewInvite, author: Author, by?: Caller): Promise<CreatedInvite> {
+  async create({ email: typed, role, setsPassword, ...of }: NewInvite, author: Author, by?: Caller): Promise<CreatedInvite> {
     const email = typed === undefined ? null : requireEmail(typed);
     if (email === null && !this.passwords.isOn)
       throw new PanelError('invalid_request', 'email is missing: while passwords are off, the provider must know it', { param: 'email' });
-    checkRoleFits(role, accountId);
+    const place = toPlace(of);
+    const { accountId } = place;
+    checkRoleFits(role, place);
     const secret = makeSecret();
     const now = new Date();
     const expiresAt = new Date(now.getTime() + INVITE_MS);
-    const scope = { email, accountId, role };
+    const scope = { email, ...place, role };
     const row = await journaled(this.prisma, author, async (tx, record) => {
       const id = randomUUIDv7();
       await lockRoles(tx);
@@ -61,7 +65,7 @@ export class Invites {
       await withdrawOpen(tx, record, scope, `replaced by invite/${id}`);
       if (by) await demandFewerInvites(tx, by.userId);
       const data = { id, digest: computeDigest(secret), ...scope, setsPassword, invitedBy: author.caller.actor, createdAt: now, expiresAt };
-      await record({ action: 'invite.create', accountId, target: `invite/${id}`, after: { email, role } });
+      await record({ action: 'invite.create', accountId, target: `invite/${id}`, after: { email, ...describeRole(role, place) } });
       return tx.panelInvite.create({ data });
     });
     return { ...renderInvite(row), link: `${this.panelUrl}/panel/welcome#${secret}` };
@@ -84,15 +88,17 @@ export class Invites {
       mayWithdraw(row.accountId);
       await tx.panelInvite.delete({ where: { id: inviteId } });
       const { accountId, email, role } = row;
-      await record({ action: 'invite.withdraw', accountId, target: `invite/${inviteId}`, before: { email, role } });
+      const before = { email, ...describeRole(role, row) };
+      await record({ action: 'invite.withdraw', accountId, target: `invite/${inviteId}`, before });
     });
   }
 
   /** Returns the invite of a link. It is the same whether the e-mail has a person or not. */
   async show(token: string): Promise<InviteView> {
     const invite = await this.find(token);
-    const { email, accountId, role, expiresAt } = invite;
-    return { email, accountId, role: role as Role, expiresAt: expiresAt.toISOString(), password: this.describePassword(invite) };
+    const { email, role, expiresAt } = invite;
+    const password = this.describePassword(invite);
+    return { email, ...toPlace(invite), role: role as Role, expiresAt: expiresAt.toISOString(), password };
   }
 
   private describePassword(invite: Prisma.PanelInviteModel): InviteView['password'] {
@@ -132,7 +138,7 @@ export class Invites {
       if (claimed.count === 0) throw overLink();
       if (!existing) await tx.panelUser.create({ data: { id: userId, email, name: body.name ?? email.replace(/@.*/, ''), ...password } });
       else if (password) await tx.panelUser.update({ where: { id: userId }, data: password });
-      const before = await setRole(tx, userId, invite.accountId, invite.role as Role);
+      const before = await setRole(tx, userId, toPlace(invite), invite.role as Role);
       const person = authorAs(author, userId, email);
       const recordAs: WriteEntry = (entry) => record(entry, person);
       let ended: EndedAccess | undefined;
@@ -140,8 +146,9 @@ export class Invites {
       else if (existing) await endSessions(tx, userId);
       await withdrawBeyondRights(tx, recordAs, userId);
       const { id: sessionId, secret } = await this.sessions.start(tx, userId, client, recordAs);
-      const after = { invite: invite.id, role: invite.role, ...(ended && { password: 'changed', ...ended }) };
-      const entry = { accountId: invite.accountId, target: `user/${userId}`, before: { role: before }, after };
+      const roles = { before: describeRole(before, invite), after: { invite: invite.id, ...describeRole(invite.role, invite) } };
+      const after = { ...roles.after, ...(ended && { password: 'changed', ...ended }) };
+      const entry = { accountId: invite.accountId, target: `user/${userId}`, before: roles.before, after };
       await recordAs({ action: 'invite.accept', ...entry });
       await recordAs({ action: 'session.start', target: `session/${sessionId}` });
       return { secret, userId };
@@ -210,11 +217,11 @@ function requireEmail(typed: string): string {
 }
 
 function renderInvite(row: Prisma.PanelInviteModel): Invite {
-  const { id: inviteId, email, accountId, role, invitedBy, createdAt, expiresAt } = row;
+  const { id: inviteId, email, role, invitedBy, createdAt, expiresAt } = row;
   return {
     inviteId,
     email,
-    accountId,
+    ...toPlace(row),
     role: role as Role,
     invitedBy,
     createdAt: createdAt.toISOString(),

@@ -5,18 +5,18 @@ import { PanelError } from '../errors/panel-error.js';
 import { newestFirst, type PageQuery, toPage } from '../requests/page.js';
 import type { Member, MemberListReply, Role } from '../shapes/identity.js';
 import { parseEmail } from './email-address.js';
-import { checkRoleFits, demandAnotherKeeper, lockRoles, setRole } from './grants.js';
+import { checkRoleFits, demandAnotherKeeper, describeRole, type GrantRow, lockRoles, type Place, setRole } from './grants.js';
 import { withdrawAll, withdrawBeyondRights } from './open-invites.js';
 import { renderPerson } from './people.js';
 import { endSessions } from './sessions.js';
 
-type Person = Prisma.PanelUserModel & { grants: { accountId: string | null; role: string }[] };
+type Person = Prisma.PanelUserModel & { grants: GrantRow[] };
 
 /** People and their roles. Callers check the permission first. */
 export class Members {
   constructor(private readonly prisma: PrismaClient) {}
 
-  /** People with a role in one of the accounts, with these roles; `all`: everyone, with all their roles. Newest first. */
+  /** People with a role in one of the accounts or their projects, with these roles; `all`: everyone, with all their roles. Newest first. */
   async list(accounts: 'all' | string[], page: PageQuery, role?: Role): Promise<MemberListReply> {
     const grant = { ...(accounts !== 'all' && { accountId: { in: accounts } }), ...(role && { role }) };
     const where = Object.keys(grant).length === 0 ? {} : { grants: { some: grant } };
@@ -26,18 +26,20 @@ export class Members {
   }
 
   /**
-   * Gives a person another role in a scope, null for none, and ends their sessions except `keptSession`.
+   * Gives a person another role in a place, null for none, and ends their sessions except `keptSession`.
    * @throws {PanelError} `not_found` without a role there, `conflict` for the last admin or owner
    */
-  async setRole(userId: string, accountId: string | null, role: Role | null, author: Author, keptSession?: string): Promise<void> {
-    if (role !== null) checkRoleFits(role, accountId);
+  async setRole(userId: string, place: Place, role: Role | null, author: Author, keptSession?: string): Promise<void> {
+    const { accountId, projectId } = place;
+    if (role !== null) checkRoleFits(role, place);
     await journaled(this.prisma, author, async (tx, record) => {
       await lockRoles(tx);
-      if (!(await tx.panelGrant.findFirst({ where: { userId, accountId } }))) throw noSuchMember();
-      const before = await setRole(tx, userId, accountId, role);
+      if (!(await tx.panelGrant.findFirst({ where: { userId, accountId, projectId } }))) throw noSuchMember();
+      const before = await setRole(tx, userId, place, role);
       if (before === role) return;
       await endSessions(tx, userId, keptSession);
-      const entry = { accountId, target: `user/${userId}`, before: { role: before }, after: { role } };
+      const roles = { before: describeRole(before, place), after: describeRole(role, place) };
+      const entry = { accountId, target: `user/${userId}`, ...roles };
       await withdrawBeyondRights(tx, record, userId);
       await record({ action: role === null ? 'member.remove' : 'member.update', ...entry });
     });

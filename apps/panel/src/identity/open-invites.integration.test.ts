@@ -56,7 +56,7 @@ test('who may no longer invite people to an account loses the open invites there
   const cookie = readCookie({ headers } as never);
   await invite({ cookie });
   await invite({ cookie }, OTHER);
-  await sso.panel.app.get(Members).setRole(owner.userId, ACCOUNT, 'viewer', OPERATOR);
+  await sso.panel.app.get(Members).setRole(owner.userId, { accountId: ACCOUNT, projectId: null }, 'viewer', OPERATOR);
   expect(await open()).toEqual([OTHER]);
   expect(await reasons()).toEqual([makeRow('its maker may no longer invite people there', owner.userId)]);
 });
@@ -65,7 +65,7 @@ test('an invite in flight loses against the loss of the right, also where the se
   const owner = await sso.panel.person('owner', ACCOUNT);
   await sso.panel.person('owner', ACCOUNT);
   const caller = await sso.panel.app.get(Sessions).find(owner.cookie.replace('tollgate=', ''));
-  await sso.panel.app.get(Members).setRole(owner.userId, ACCOUNT, 'viewer', OPERATOR, caller?.session?.id);
+  await sso.panel.app.get(Members).setRole(owner.userId, { accountId: ACCOUNT, projectId: null }, 'viewer', OPERATOR, caller?.session?.id);
   const late = sso.panel.app
     .get(Invites)
     .create({ email: GUEST, accountId: ACCOUNT, role: 'viewer', setsPassword: false }, OPERATOR, caller);

@@ -1,7 +1,7 @@
 import type { Prisma } from '#database/prisma-client.js';
 import { ROWS_MAX, type WriteEntry } from '../audit/journaled.js';
 import { PanelError } from '../errors/panel-error.js';
-import { toAccess } from './grants.js';
+import { describeRole, toAccess } from './grants.js';
 
 /** A person's open invites: a withdrawal writes a row for each. */
 const INVITES_MAX = 100;
@@ -20,8 +20,8 @@ export async function withdrawOpen(
   const named = await tx.panelInvite.findMany({ where: open, orderBy: { id: 'asc' }, take: ROWS_MAX });
   const { count } = await tx.panelInvite.deleteMany({ where: open });
   const action = 'invite.withdraw';
-  for (const { id, accountId, email, role, invitedBy } of named)
-    await record({ action, accountId, target: `invite/${id}`, reason, before: { email, role, invitedBy } });
+  for (const { id, accountId, email, role, invitedBy, ...place } of named)
+    await record({ action, accountId, target: `invite/${id}`, reason, before: { email, ...describeRole(role, place), invitedBy } });
   const others = count - named.length;
   if (others > 0) await record({ action, target: 'invite/others', reason, before: { invites: others, invitedBy: named[0]?.invitedBy } });
 }

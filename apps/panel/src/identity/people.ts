@@ -4,7 +4,7 @@ import { journaled } from '../audit/journaled.js';
 import { PanelError } from '../errors/panel-error.js';
 import type { Caller } from '../requests/panel-request.js';
 import type { Me } from '../shapes/identity.js';
-import { renderGrant } from './grants.js';
+import { type GrantRow, renderGrant } from './grants.js';
 import { checkNewPassword, type Passwords } from './passwords.js';
 import { lockPerson, lockVerified } from './person-lock.js';
 import { endSessions } from './sessions.js';
@@ -49,9 +49,7 @@ export class People {
   }
 }
 
-export function renderPerson(
-  user: Prisma.PanelUserModel & { grants: readonly { accountId: string | null; role: string }[] },
-): Omit<Me, 'hasPassword'> {
+export function renderPerson(user: Prisma.PanelUserModel & { grants: readonly GrantRow[] }): Omit<Me, 'hasPassword'> {
   const grants = user.grants.map(renderGrant);
   return { userId: user.id, email: user.email, name: user.name, createdAt: user.createdAt.toISOString(), grants };
 }

@@ -54,7 +54,7 @@ export class Tokens {
       actor: `token/${row.id}`,
       actorName: row.name,
       userId: row.createdBy,
-      access: new Access([{ accountId: row.accountId, permissions: new Set(permissions) }]),
+      access: new Access([{ accountId: row.accountId, projectId: null, permissions: new Set(permissions) }]),
       session: undefined,
     };
   }

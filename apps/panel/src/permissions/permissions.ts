@@ -1,5 +1,5 @@
 import { PanelError } from '../errors/panel-error.js';
-import { type AccountRole, PERMISSIONS, type Permission, type PlatformRole, type Role } from '../shapes/identity.js';
+import { type AccountRole, PERMISSIONS, type Permission, type PlatformRole, type ProjectRole, type Role } from '../shapes/identity.js';
 
 /** True when `held` contains the permission or, for one that ends with `.read`, the permission without that ending. */
 export function includesPermission(held: ReadonlySet<Permission>, wanted: Permission): boolean {
@@ -26,7 +26,14 @@ export const ACCOUNT_ROLES: Record<AccountRole, readonly Permission[]> = {
   viewer: READ_USAGE,
 };
 
-const PERMISSIONS_OF: Record<Role, readonly Permission[]> = { ...PLATFORM_ROLES, ...ACCOUNT_ROLES };
+/** Permissions of each role in one project. */
+export const PROJECT_ROLES: Record<ProjectRole, readonly Permission[]> = {
+  'project-developer': ACCOUNT_ROLES.developer,
+  'project-member': [...READ_USAGE, 'playground'],
+  'project-viewer': READ_USAGE,
+};
+
+const PERMISSIONS_OF: Record<Role, readonly Permission[]> = { ...PLATFORM_ROLES, ...ACCOUNT_ROLES, ...PROJECT_ROLES };
 
 export function listPermissions(role: Role): readonly Permission[] {
   return PERMISSIONS_OF[role];
@@ -37,21 +44,33 @@ export function isPlatformRole(role: Role): boolean {
   return Object.hasOwn(PLATFORM_ROLES, role);
 }
 
-/** Permissions in one account, or on the whole platform when `accountId` is null. */
+/** True for a role of one project, which has an account too. */
+export function isProjectRole(role: Role): boolean {
+  return Object.hasOwn(PROJECT_ROLES, role);
+}
+
+/** Permissions on the whole platform when `accountId` is null, in a whole account when `projectId` is, else in one project. */
 export interface Scope {
   accountId: string | null;
+  projectId: string | null;
   permissions: ReadonlySet<Permission>;
+}
+
+/** True when the scope contains the place: that of the platform contains all, that of an account its projects. */
+function contains(scope: Scope, accountId: string | null, projectId: string | null): boolean {
+  return scope.accountId === null || (scope.accountId === accountId && (scope.projectId === null || scope.projectId === projectId));
 }
 
 /** Permissions of a caller: the sum of its scopes. */
 export class Access {
   constructor(private readonly scopes: readonly Scope[]) {}
 
-  /** True when the caller has the permission in the account; for null, on the whole platform. */
-  may(permission: Permission, accountId: string | null): boolean {
-    return this.scopes.some(
-      (scope) => (scope.accountId === null || scope.accountId === accountId) && includesPermission(scope.permissions, permission),
-    );
+  /**
+   * True when the caller has the permission in the place: the project; for null, the whole account; for two nulls, the whole platform. What is
+   * of an account, such as its balance, has no project, so that roles of a project never reach it.
+   */
+  may(permission: Permission, accountId: string | null, projectId: string | null = null): boolean {
+    return this.scopes.some((scope) => contains(scope, accountId, projectId) && includesPermission(scope.permissions, permission));
   }
 
   /** True for operators: callers with a permission on the whole platform. */
@@ -63,24 +82,36 @@ export class Access {
     return this.scopes.some(({ permissions }) => includesPermission(permissions, permission));
   }
 
-  /** Accounts in which the caller has the permission, or `all`. */
+  /** Whole accounts in which the caller has the permission, or `all`. */
   accountsWith(permission: Permission): 'all' | string[] {
     if (this.may(permission, null)) return 'all';
-    const accounts = this.scopes.flatMap(({ accountId, permissions }) =>
-      accountId !== null && includesPermission(permissions, permission) ? [accountId] : [],
+    const accounts = this.scopes.flatMap(({ accountId, projectId, permissions }) =>
+      accountId !== null && projectId === null && includesPermission(permissions, permission) ? [accountId] : [],
     );
     return [...new Set(accounts)];
   }
 
+  /** Projects of which the caller has a role with the permission. */
+  projectsWith(permission: Permission): { accountId: string; projectId: string }[] {
+    return this.scopes.flatMap(({ accountId, projectId, permissions }) =>
+      accountId !== null && projectId !== null && includesPermission(permissions, permission) ? [{ accountId, projectId }] : [],
+    );
+  }
+
   /**
-   * Call with the account of a row before the row is used or shown.
-   * @throws {PanelError} `not_found` for an account that the caller has nothing to do with, `permission_denied` in any other.
+   * Call with the place of a row before the row is used or shown.
+   * @throws {PanelError} `not_found` for an account or project that the caller has nothing to do with, `permission_denied` in any other.
    */
-  require(permission: Permission, accountId: string | null): void {
-    if (this.may(permission, accountId)) return;
-    const isKnown = this.scopes.some((scope) => scope.accountId === null || scope.accountId === accountId);
-    if (!isKnown && accountId !== null) throw new PanelError('not_found', 'There is no such thing, or it belongs to another account.');
-    throw permissionDenied(permission);
+  require(permission: Permission, accountId: string | null, projectId: string | null = null): void {
+    if (this.may(permission, accountId, projectId)) return;
+    if (accountId !== null && !this.knows(accountId, projectId)) throw notFound();
+    const isNarrow = projectId === null && this.projectsWith(permission).some((project) => project.accountId === accountId);
+    throw permissionDenied(permission, isNarrow ? ' in the whole account; you have it in projects of it' : '');
+  }
+
+  /** True when the caller has a role that reaches the place, or one within it. */
+  private knows(accountId: string, projectId: string | null): boolean {
+    return this.scopes.some((scope) => contains(scope, accountId, projectId) || (projectId === null && scope.accountId === accountId));
   }
 
   /** @throws {PanelError} `permission_denied`. */
@@ -89,6 +120,11 @@ export class Access {
   }
 }
 
-function permissionDenied(permission: Permission): PanelError {
-  return new PanelError('permission_denied', `This needs the permission ${permission}.`);
+/** The same for what is not there and for what the caller may not know of. */
+export function notFound(): PanelError {
+  return new PanelError('not_found', 'There is no such thing, or it belongs to another account or project.');
+}
+
+function permissionDenied(permission: Permission, place = ''): PanelError {
+  return new PanelError('permission_denied', `This needs the permission ${permission}${place}.`);
 }

@@ -14,6 +14,7 @@ export class PageQuery {
 
 export class ScopeQuery {
   @IsOptional() @Id() accountId?: string;
+  @IsOptional() @Id() projectId?: string;
 }
 
 export class ScopedPageQuery extends PageQuery {

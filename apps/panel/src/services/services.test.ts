@@ -10,7 +10,7 @@ async function readActor(accountId: string | null, permissions: readonly (typeof
   const messaging = {
     request: async (_endpoint: unknown, _payload: unknown, options: { actor?: unknown }) => sent.push(options.actor),
   } as unknown as Messaging;
-  const access = new Access([{ accountId, permissions: new Set(permissions) }]);
+  const access = new Access([{ accountId, projectId: null, permissions: new Set(permissions) }]);
   const caller = { actor: 'user/1', actorName: 'ann@example.com', access };
   const request = { caller, address: '192.0.2.1', requestId: 'req_1' } as unknown as PanelRequest;
   await new Services(messaging).change(request, projectCreate, { accountId: 'a', name: 'web' });

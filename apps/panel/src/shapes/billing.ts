@@ -51,7 +51,17 @@ export type { Account, Balance };
 /** `GET /accounts?limit&cursor`: the accounts that the caller may see, oldest first. */
 export interface AccountListReply {
   accounts: AccountRow[];
+  /** Projects of which the caller has a role. Their accounts are above only if the caller has a role there too. */
+  projects: ProjectPlace[];
   nextCursor: string | null;
+}
+
+/** A project and its account, as people of the project may know it. */
+export interface ProjectPlace {
+  projectId: string;
+  name: string;
+  accountId: string;
+  accountName: string;
 }
 
 /** Fields of an account that are absent for callers without `money.read` in it. */
@@ -72,7 +82,7 @@ export type AccountCreateBody = AccountCreateRequest;
 /** `PATCH /accounts/{a}`. Replies `ShownAccount`. */
 export type AccountUpdateBody = Omit<AccountUpdateRequest, 'accountId'>;
 
-/** `GET /accounts/{a}/budgets` replies `BudgetListReply`. `DELETE /accounts/{a}/budgets/{budgetId}` replies the `Budget` as it was. */
+/** `GET /accounts/{a}/budgets?projectId` replies `BudgetListReply`. `DELETE /accounts/{a}/budgets/{budgetId}` replies the `Budget` as it was. */
 export type { Budget, BudgetListReply, BudgetPeriod, BudgetUnit };
 
 /**
@@ -81,7 +91,7 @@ export type { Budget, BudgetListReply, BudgetPeriod, BudgetUnit };
  */
 export type BudgetSetBody = Omit<BudgetSetRequest, 'accountId' | 'createOnly'>;
 
-/** `GET /projects/{projectId}/keys?limit&cursor` and `GET /accounts/{a}/keys?limit&cursor`, oldest first, whatever their state. */
+/** `GET /projects/{projectId}/keys?limit&cursor` and `GET /accounts/{a}/keys?projectId&limit&cursor`, oldest first, whatever their state. */
 export type { ApiKey, KeyListReply, KeyRow, ModelLimit, OperatorLimits };
 
 /** `POST /projects/{projectId}/keys`. Replies `CreatedKey`. */

@@ -57,9 +57,21 @@ export const PERMISSIONS = Object.keys({
 export type PlatformRole = 'admin' | 'auditor';
 /** Roles in one account. */
 export type AccountRole = 'owner' | 'finance' | 'developer' | 'viewer';
-export type Role = PlatformRole | AccountRole;
+/** Roles in one project. Their names differ from those of an account, so that no reader takes one for the other. */
+export type ProjectRole = 'project-developer' | 'project-member' | 'project-viewer';
+export type Role = PlatformRole | AccountRole | ProjectRole;
 
-const EVERY_ROLE: Record<Role, true> = { admin: true, auditor: true, owner: true, finance: true, developer: true, viewer: true };
+const EVERY_ROLE: Record<Role, true> = {
+  admin: true,
+  auditor: true,
+  owner: true,
+  finance: true,
+  developer: true,
+  viewer: true,
+  'project-developer': true,
+  'project-member': true,
+  'project-viewer': true,
+};
 export const ROLES = Object.keys(EVERY_ROLE) as Role[];
 
 /** Longer than any e-mail or password, so that a hash never gets more. */
@@ -67,9 +79,10 @@ const CREDENTIAL_MAX = 1_000;
 /** Characters of the JSON of a passkey. */
 const PASSKEY_MAX = 20_000;
 
-/** A role of a person: on the whole platform when `accountId` is null. */
+/** A role of a person: on the whole platform when `accountId` is null, in the whole account when `projectId` is. */
 export interface Grant {
   accountId: string | null;
+  projectId: string | null;
   role: Role;
   /** Everything the role allows, `.read` forms included. */
   permissions: Permission[];
@@ -192,7 +205,7 @@ export interface SessionListReply {
   sessions: Session[];
 }
 
-/** `GET /members?accountId&limit&cursor`: people with a role in the account, or without `accountId` on the platform or anywhere. */
+/** `GET /members?accountId&limit&cursor`: people with a role in the account or a project of it, or without `accountId` on the platform or anywhere. */
 export interface MemberListReply {
   members: Member[];
   nextCursor: string | null;
@@ -213,12 +226,14 @@ export interface Member {
 export class MemberUpdateRequest {
   /** The role's account. Absent: the platform. */
   @IsOptional() @Id() accountId?: string;
+  /** The role's project, which needs its account. Absent: the whole account. */
+  @IsOptional() @Id() projectId?: string;
   @IsOptional() @IsIn(ROLES) role?: Role;
   /** Only for admins. A disabled person cannot sign in, and their tokens are refused. */
   @IsOptional() @IsBoolean() disabled?: boolean;
 }
 
-// `DELETE /members/{userId}?accountId` removes the person's role there.
+// `DELETE /members/{userId}?accountId&projectId` removes the person's role there.
 
 /** `GET /invites?accountId&limit&cursor`: open invites, newest first. */
 export interface InviteListReply {
@@ -231,6 +246,7 @@ export interface Invite {
   /** Null: the person who opens the link types it. */
   email: string | null;
   accountId: string | null;
+  projectId: string | null;
   role: Role;
   /** `user/<id>` or `cli/<os-user>@<host>`. */
   invitedBy: string;
@@ -243,6 +259,8 @@ export class InviteCreateRequest {
   @Text(CREDENTIAL_MAX) email!: string;
   /** Absent: the platform. */
   @IsOptional() @Id() accountId?: string;
+  /** For a role of a project, which must be one of the account. With `members` on the platform the account may be left out. */
+  @IsOptional() @Id() projectId?: string;
   @IsIn(ROLES) role!: Role;
 }
 
@@ -260,6 +278,7 @@ export class InviteShowRequest {
 export interface InviteView {
   email: string | null;
   accountId: string | null;
+  projectId: string | null;
   role: Role;
   expiresAt: string;
   /**

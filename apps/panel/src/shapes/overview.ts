@@ -7,11 +7,11 @@ import type { EndedRequest, RequestAttempt } from '#contracts/gateway.js';
 import type { Member } from './identity.js';
 import type { ListedRequest } from './requests.js';
 
-/** `GET /accounts/{a}/overview?from&to`; `{a}` is `all` for the whole platform. Default: the last 24 hours. */
+/** `GET /accounts/{a}/overview?projectId&from&to`; `{a}` is `all` for the whole platform. Default: the last 24 hours. */
 export interface Overview {
   from: string;
   to: string;
-  /** Null for the whole platform, and for callers without `money.read` in the account. */
+  /** Null for the whole platform, for one project, and for callers without `money.read` in the account. */
   balance: AccountBalance | null;
   /** Budgets of the account, then of its projects and keys. Empty for the whole platform. */
   budgets: Budget[];
@@ -113,7 +113,7 @@ export interface ProjectDetails {
   hasMoreKeys: boolean;
   /** The last ten of 7 days, running ones first, refused ones included. Null for callers without `requests.read`. */
   requests: ListedRequest[] | null;
-  /** People with a role in the account, newest first, at most 200. Null for callers without `members.read`. */
+  /** People with a role in the account or the project, newest first, at most 200. Null for callers without `members.read`. */
   members: Member[] | null;
 }
 

@@ -2,7 +2,7 @@ import type { Account } from '#contracts/billing/accounts.js';
 import type { Budget } from '#contracts/billing/budgets.js';
 import type { KeyRow } from '#contracts/billing/keys.js';
 import type { AccountBalance } from '../../shapes/overview.js';
-import { accountWarnings } from './account-warnings.js';
+import { accountWarnings, limitWarnings } from './account-warnings.js';
 
 const NOW = new Date('2027-01-01T00:00:00Z');
 const ACCOUNT: Account = {
@@ -54,7 +54,7 @@ test.each([
     [{ kind: 'plan-ends', accountId: 'a', planExpiresAt: '2027-01-07T00:00:00.000Z', planBalancePicoUsd: '7' }],
   ],
 ] as const)('%s', (_, account, balance, warnings) => {
-  const state = { account: { ...ACCOUNT, ...account }, balance: { ...BALANCE, ...balance }, budgets: [], endingKeys: [] };
+  const state = { account: { ...ACCOUNT, ...account }, balance: { ...BALANCE, ...balance } };
   expect(accountWarnings(state, NOW)).toEqual(warnings);
 });
 
@@ -84,7 +84,7 @@ test.each<[spent: string, refusing: Pick<Budget, 'refusing'>, kinds: ('budget-lo
     ...refusing,
   };
   const warnings = kinds.map((kind) => ({ kind, accountId: 'a', budget }));
-  expect(accountWarnings({ account: ACCOUNT, balance: BALANCE, budgets: [budget], endingKeys: [] }, NOW)).toEqual(warnings);
+  expect(limitWarnings({ accountId: 'a', budgets: [budget], endingKeys: [] })).toEqual(warnings);
 });
 
 test('keys that end are one warning, soonest first, without those that were replaced or live for less than a day', () => {
@@ -126,7 +126,5 @@ test('keys that end are one warning, soonest first, without those that were repl
     { keyId: 'b', ...named, expiresAt: sooner },
     { keyId: 'a', ...named, expiresAt: soon },
   ];
-  expect(accountWarnings({ account: ACCOUNT, balance: BALANCE, budgets: [], endingKeys }, NOW)).toEqual([
-    { kind: 'keys-end', accountId: 'a', keys },
-  ]);
+  expect(limitWarnings({ accountId: 'a', budgets: [], endingKeys })).toEqual([{ kind: 'keys-end', accountId: 'a', keys }]);
 });

@@ -16,13 +16,18 @@ const BUDGET_EMPTY = 995n;
 export interface AccountState {
   account: Account;
   balance: AccountBalance;
+}
+
+/** Budgets and keys of an account or of one project. */
+export interface LimitState {
+  accountId: string;
   budgets: Budget[];
   /** Active keys that end within `ENDS_SOON_MS`. */
   endingKeys: readonly KeyRow[];
 }
 
-/** Returns what the owner of an account should act on. */
-export function accountWarnings({ account, balance, budgets, endingKeys }: AccountState, now: Date): OverviewWarning[] {
+/** Returns what the owner of an account should act on, for what belongs to the whole account. */
+export function accountWarnings({ account, balance }: AccountState, now: Date): OverviewWarning[] {
   const { accountId, status, statusReason, lowBalancePicoUsd } = account;
   const { available_pico_usd: availablePicoUsd, plan_balance_pico_usd: planBalancePicoUsd, plan_expires_at: planExpiresAt } = balance;
   const available = BigInt(availablePicoUsd);
@@ -33,9 +38,12 @@ export function accountWarnings({ account, balance, budgets, endingKeys }: Accou
     ...(available <= 0n ? [{ kind: 'balance-empty', accountId } as const] : []),
     ...(available > 0n && isLow ? [{ kind: 'balance-low', accountId, availablePicoUsd, lowBalancePicoUsd } as const] : []),
     ...(endsSoon ? [{ kind: 'plan-ends', accountId, planExpiresAt, planBalancePicoUsd } as const] : []),
-    ...budgets.flatMap(budgetWarning),
-    ...keysEnd(accountId, endingKeys),
   ];
+}
+
+/** Returns what to act on in an account or a project. */
+export function limitWarnings({ accountId, budgets, endingKeys }: LimitState): OverviewWarning[] {
+  return [...budgets.flatMap(budgetWarning), ...keysEnd(accountId, endingKeys)];
 }
 
 function budgetWarning(budget: Budget): OverviewWarning[] {

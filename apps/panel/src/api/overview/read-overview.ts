@@ -1,6 +1,5 @@
 import { IsOptional } from 'class-validator';
 import { accountList } from '#contracts/billing/accounts.js';
-import { budgetList } from '#contracts/billing/budgets.js';
 import { Id, Instant } from '#contracts/billing/fields.js';
 import { keyList } from '#contracts/billing/keys.js';
 import { balanceGet } from '#contracts/billing/money.js';
@@ -10,7 +9,8 @@ import { gapsSince } from '../../activity/recording.js';
 import { PanelError } from '../../errors/panel-error.js';
 import { type AskServices, collectRows, readPages } from '../../services/services.js';
 import type { OverviewFigures, OverviewTraffic, OverviewWarning } from '../../shapes/overview.js';
-import { type AccountState, accountWarnings, ENDS_SOON_MS } from './account-warnings.js';
+import { listBudgets } from '../list-budgets.js';
+import { type AccountState, accountWarnings, ENDS_SOON_MS, type LimitState, limitWarnings } from './account-warnings.js';
 import { mostExpensive, sumUsage } from './usage-sums.js';
 
 const DAY_MS = 24 * 3_600_000;
@@ -19,7 +19,7 @@ const HOURS_MS = 7 * DAY_MS;
 const PAGE_ROWS = 1_000;
 
 /**
- * Reads the figures of one account, or of the platform, in one round of parallel calls. `platformWarnings` are those of an operator.
+ * Reads the figures of one account, one project of it, or of the platform, in one round of parallel calls. `platformWarnings` are those of an operator.
  */
 export async function readOverview(
   services: AskServices,
@@ -29,29 +29,30 @@ export async function readOverview(
   platformWarnings: () => Promise<OverviewWarning[]>,
   now = new Date(),
 ): Promise<OverviewFigures> {
-  const { accountId } = query;
+  const { accountId, projectId } = query;
   const { from, to } = parseRange(query, now);
   const step = Date.parse(to) - Date.parse(from) <= HOURS_MS ? 'hour' : 'day';
   const usage = (question: { from: string; to: string; step?: 'hour' | 'day'; groupBy?: UsageGroup[] }): Promise<UsageRow[]> =>
-    collectRows(readPages((cursor) => services.ask(usageQuery, { accountId, limit: PAGE_ROWS, ...question, cursor })));
+    collectRows(readPages((cursor) => services.ask(usageQuery, { accountId, projectId, limit: PAGE_ROWS, ...question, cursor })));
   const spenders = async (group: UsageGroup): Promise<UsageRow[]> => mostExpensive(await usage({ from, to, groupBy: [group] }));
   const today = now.toISOString().slice(0, 10);
-  const [state, series, month, byModel, byProject, byKey, byEnding, traffic, warnings] = await Promise.all([
-    accountId ? readAccount(services, accountId, now) : undefined,
+  const [limits, account, series, month, byModel, byProject, byKey, byEnding, traffic, warnings] = await Promise.all([
+    accountId ? readLimits(services, { accountId, projectId }, now) : undefined,
+    accountId && !projectId ? readAccount(services, accountId) : undefined,
     usage({ from, to, step }),
     usage({ from: `${today.slice(0, 7)}-01`, to: now.toISOString(), step: 'day' }),
     spenders('model'),
     spenders('project'),
     spenders('key'),
     spenders('ending'),
-    readTraffic(activity, { accountId, from, to }, reader),
+    readTraffic(activity, { accountId, projectId, from, to }, reader),
     platformWarnings(),
   ]);
   return {
     from,
     to,
-    balance: state?.balance ?? null,
-    budgets: state?.budgets ?? [],
+    balance: account?.balance ?? null,
+    budgets: limits?.budgets ?? [],
     total: sumUsage(series),
     today: sumUsage(month.filter(({ start }) => start?.startsWith(today))),
     month: sumUsage(month),
@@ -61,14 +62,14 @@ export async function readOverview(
     byProject,
     byKey,
     byEnding,
-    traffic: state ? { ...traffic, gaps: gapsSince(new Date(state.account.createdAt), traffic.gaps) } : traffic,
-    warnings: [...(state ? accountWarnings(state, now) : []), ...warnings],
+    traffic: account ? { ...traffic, gaps: gapsSince(new Date(account.account.createdAt), traffic.gaps) } : traffic,
+    warnings: [...(account ? accountWarnings(account, now) : []), ...(limits ? limitWarnings(limits) : []), ...warnings],
   };
 }
 
 async function readTraffic(
   activity: Activity,
-  query: { accountId: string | undefined; from: string; to: string },
+  query: { accountId: string | undefined; projectId: string | undefined; from: string; to: string },
   reader: string,
 ): Promise<OverviewTraffic> {
   const { total, gaps } = await activity.traffic(query, reader);
@@ -82,22 +83,33 @@ function parseRange({ from, to }: OverviewQuery, now: Date): { from: string; to:
   return { from: start.toISOString(), to: end.toISOString() };
 }
 
-async function readAccount(services: AskServices, accountId: string, now: Date): Promise<AccountState> {
+/** Reads what a project has too. */
+async function readLimits(
+  services: AskServices,
+  { accountId, projectId }: { accountId: string; projectId: string | undefined },
+  now: Date,
+): Promise<LimitState> {
   const endsBefore = new Date(now.getTime() + ENDS_SOON_MS).toISOString();
-  const [{ accounts }, balance, { budgets }, { keys: endingKeys }] = await Promise.all([
-    services.ask(accountList, { accountId }),
-    services.ask(balanceGet, { accountId }),
-    services.ask(budgetList, { accountId }),
-    services.ask(keyList, { accountId, endsBefore }),
+  const [{ budgets }, { keys: endingKeys }] = await Promise.all([
+    listBudgets(services, { accountId, projectId }),
+    services.ask(keyList, { accountId, projectId, endsBefore }),
   ]);
+  return { accountId, budgets, endingKeys };
+}
+
+/** Reads what belongs to the whole account alone. */
+async function readAccount(services: AskServices, accountId: string): Promise<AccountState> {
+  const [{ accounts }, balance] = await Promise.all([services.ask(accountList, { accountId }), services.ask(balanceGet, { accountId })]);
   const [account] = accounts;
   if (!account) throw new PanelError('not_found', 'There is no such account.', { param: 'accountId' });
-  return { account, balance, budgets, endingKeys };
+  return { account, balance };
 }
 
 export class OverviewQuery {
   /** Absent: the whole platform. */
   @IsOptional() @Id() accountId?: string;
+  /** Only this project: without what belongs to the whole account. */
+  @IsOptional() @Id() projectId?: string;
   /** Start, included. Default: 24 hours before `to`. */
   @IsOptional() @Instant() from?: string;
   /** End, excluded. Default: now. */

@@ -4,7 +4,7 @@ import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { authorAs, type JournalEntry, journaled, type WriteEntry } from '../../audit/journaled.js';
 import { PanelError } from '../../errors/panel-error.js';
 import type { Role } from '../../shapes/identity.js';
-import { lockRoles, setGroupRoles, setRole } from '../grants.js';
+import { describeRole, isSamePlace, lockRoles, setGroupRoles, setRole, toPlace } from '../grants.js';
 import { withdrawBeyondRights } from '../open-invites.js';
 import { lockPerson } from '../person-lock.js';
 import { type Client, endAccess, endSessions, NEVER_CONFIRMED, type Sessions } from '../sessions.js';
@@ -46,12 +46,13 @@ export class AdmitPerson {
       // Those that are left: an impostor may have invited the e-mail that they had typed.
       const invites = await tx.panelInvite.findMany({ where: open, orderBy: { id: 'asc' } });
       let hasChanged = false;
-      // Groups go first: an invite of the same scope stays open.
-      const welcome = invites.filter(({ accountId }) => !person.roles.some((role) => role.accountId === accountId));
+      // Groups go first: an invite of the same place stays open.
+      const welcome = invites.filter((invite) => !person.roles.some((role) => isSamePlace(role, invite)));
       for (const invite of welcome) hasChanged = (await accept(tx, user, invite, recordAs)) || hasChanged;
-      for (const { accountId, before, after } of await setGroupRoles(tx, user.id, person.issuer, person.roles)) {
+      for (const { before, after, ...place } of await setGroupRoles(tx, user.id, person.issuer, person.roles)) {
         hasChanged = true;
-        const roles = { before: { role: before }, after: { role: after } };
+        const { accountId } = place;
+        const roles = { before: describeRole(before, place), after: describeRole(after, place) };
         const action = after === null ? 'member.remove' : 'member.update';
         await recordAs(user, { action, accountId, target: `user/${user.id}`, reason: `groups of ${provider}`, ...roles });
       }
@@ -107,21 +108,21 @@ async function disown(tx: Transaction, { id, email, passwordHash, passwordProven
   const user = await tx.panelUser.update({ where: { id }, data: { passwordHash: null }, include: { grants: true } });
   const reason = 'the password was never proven to belong to the e-mail';
   const ended = await endAccess(tx, id, (entry) => recordAs(user, entry), reason);
-  const roles = user.grants.map(({ accountId, role }) => ({ accountId, role }));
+  const roles = user.grants.map(({ accountId, role, ...place }) => ({ accountId, ...describeRole(role, place) }));
   await recordAs(user, { action: 'user.remove-password', target: `user/${id}`, reason, after: { email, ...ended, roles } });
 }
 
 /** Accepts an invite, except one that would take the last admin or owner from their role: that stays open. True when a role has changed. */
 async function accept(tx: Transaction, user: User, invite: Prisma.PanelInviteModel, recordAs: RecordAs): Promise<boolean> {
   const { id, accountId, role } = invite;
-  const before = await setRole(tx, user.id, accountId, role as Role).catch((error: unknown) => {
+  const before = await setRole(tx, user.id, toPlace(invite), role as Role).catch((error: unknown) => {
     if (error instanceof PanelError && error.code === 'conflict') return undefined;
     throw error;
   });
   if (before === undefined) return false;
   await tx.panelInvite.update({ where: { id }, data: { acceptedAt: new Date(), acceptedBy: user.id } });
-  const entry = { accountId, target: `user/${user.id}`, before: { role: before }, after: { invite: id, role } };
-  await recordAs(user, { action: 'invite.accept', ...entry });
+  const roles = { before: describeRole(before, invite), after: { invite: id, ...describeRole(role, invite) } };
+  await recordAs(user, { action: 'invite.accept', accountId, target: `user/${user.id}`, ...roles });
   return before !== role;
 }
 

@@ -1,0 +1,2 @@
+-- online
+ALTER TABLE panel.grant VALIDATE CONSTRAINT grant_role_fits_scope;
