@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { panelInvite } from '#contracts/panel.js';
+import { type PanelRole, panelInvite } from '#contracts/panel.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator } from '#testing/tenant.js';
@@ -78,9 +78,9 @@ async function addCookie(context: BrowserContext, origin: string, cookie: string
 export async function signInByInvite(
   administrator: Messaging,
   panelUrl: string,
-  { email, role, accountId }: { email: string; role: 'admin' | 'owner'; accountId?: string },
+  { email, role, accountId, projectId }: { email: string; role: PanelRole; accountId?: string; projectId?: string },
 ): Promise<string> {
-  const { link } = await administrator.request(panelInvite, { role, accountId, email });
+  const { link } = await administrator.request(panelInvite, { role, accountId, projectId, email });
   const response = await fetch(`${panelUrl}/panel/v1/invites/accept`, {
     method: 'POST',
     headers: { origin: panelUrl, 'content-type': 'application/json' },

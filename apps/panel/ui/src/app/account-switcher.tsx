@@ -10,12 +10,16 @@ const AccountChoices = lazy(async () => ({ default: (await loadPage(() => import
 
 const ALL: Choice = { value: 'all', label: 'All accounts' };
 
-/** Chooses the account of the pages; for people of the platform also all accounts. The page stays the same. */
+/** Chooses the account of the pages, or a project of the person; for people of the platform also all accounts. The page stays the same. */
 export function AccountSwitcher() {
-  const { account, accounts, isPlatform, linkTo } = useSession();
+  const { account, accounts, project, projects, isPlatform, linkTo } = useSession();
   const [path, navigate] = useLocation();
-  const choices = [...(isPlatform ? [ALL] : []), ...accounts.map(({ accountId, name }) => ({ value: accountId, label: name }))];
-  const chosen = choices.find(({ value }) => value === account) ?? null;
+  const choices = [
+    ...(isPlatform ? [ALL] : []),
+    ...accounts.map(({ accountId, name }) => ({ value: accountId, label: name })),
+    ...projects.map(({ projectId, name, accountName }) => ({ value: projectId, label: `${name} · ${accountName}` })),
+  ];
+  const chosen = choices.find(({ value }) => value === (project?.projectId ?? account)) ?? null;
   const page = /^\/a\/[^/]+\/(\w+)/.exec(path)?.[1] ?? 'overview';
   if (choices.length < 2) return <p className={styles.single}>{chosen?.label}</p>;
   return (

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRoute } from 'wouter';
-import type { AccountListReply, AccountRow } from '../../../src/shapes/billing.js';
+import type { AccountListReply } from '../../../src/shapes/billing.js';
 import type { MeReply } from '../../../src/shapes/identity.js';
 import { ApiError, callOnce } from '../data/api.js';
 import { SessionProvider } from '../data/session.js';
@@ -41,10 +41,10 @@ export function App() {
   return <Opening title="Tollgate" />;
 }
 
-async function loadStart(): Promise<{ me: MeReply; accounts: AccountRow[] }> {
-  const [me, { accounts }] = await Promise.all([
+async function loadStart(): Promise<{ me: MeReply } & Pick<AccountListReply, 'accounts' | 'projects'>> {
+  const [me, { accounts, projects }] = await Promise.all([
     callOnce<MeReply>('GET', '/me'),
     callOnce<AccountListReply>('GET', `/accounts?limit=${ACCOUNTS_MAX}`),
   ]);
-  return { me, accounts };
+  return { me, accounts, projects };
 }

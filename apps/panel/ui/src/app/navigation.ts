@@ -48,11 +48,11 @@ interface NavigationGroup {
   entries: NavigationEntry[];
 }
 
-function listPages({ account, may, mayOnPlatform }: PanelSession): NavigationGroup[] {
+function listPages({ account, project, may, mayOnPlatform }: PanelSession): NavigationGroup[] {
   const ofOne = account === 'all' ? [] : OF_ONE;
   return [
     { name: 'Traffic', entries: OF_ACCOUNT.filter(({ permission }) => may(permission)) },
-    { name: 'Account', entries: [...ofOne, ...OF_PEOPLE].filter(({ permission }) => may(permission)) },
+    { name: project ? 'Project' : 'Account', entries: [...ofOne, ...OF_PEOPLE].filter(({ permission }) => may(permission)) },
     { name: 'Platform', entries: [MODELS, ...OF_PLATFORM.filter(({ permission }) => mayOnPlatform(permission))] },
   ];
 }

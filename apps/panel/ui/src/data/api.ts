@@ -1,6 +1,7 @@
 import { type InfiniteData, keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { PanelErrorBody, PanelErrorCode } from '../../../src/shapes/error.js';
 import { type Interruption, interrupt } from './interruption.js';
+import { useNarrow } from './place.js';
 import { readEvents, type ServerEvent } from './server-events.js';
 import { isTouched } from './touched.js';
 
@@ -127,8 +128,10 @@ interface ApiOptions {
   handles?: ApiError['code'][];
 }
 
-/** The reply of `GET path`, kept while the next one loads, so that a page with a new filter does not jump. `path` null: no call. */
-export function useApi<T>(path: string | null, { refetchMs, handles }: ApiOptions = {}) {
+/** The reply of `GET path`, about the project of the pages if they are in one, kept while the next one loads, so that a page with a new filter does not jump. Null: no call. */
+export function useApi<T>(asked: string | null, { refetchMs, handles }: ApiOptions = {}) {
+  const narrow = useNarrow();
+  const path = asked === null ? null : narrow(asked);
   return useQuery<T, Error>({
     queryKey: [path],
     queryFn: ({ signal }) => callApi<T>('GET', path ?? '', { signal }),
@@ -156,8 +159,10 @@ export function useChange<Reply, Input = void>(request: (input: Input) => { meth
   });
 }
 
-/** A list of the API that goes on by `nextCursor`. */
-export function usePages<T extends { nextCursor: string | null }>(path: string, { refetchMs }: { refetchMs?: number | undefined } = {}) {
+/** A list of the API, narrowed as in `useApi`, that goes on by `nextCursor`. */
+export function usePages<T extends { nextCursor: string | null }>(asked: string, { refetchMs }: { refetchMs?: number | undefined } = {}) {
+  const narrow = useNarrow();
+  const path = narrow(asked);
   return useInfiniteQuery<T, Error, InfiniteData<T>, string[], string | null>({
     queryKey: ['pages', path],
     queryFn: ({ signal, pageParam }) =>

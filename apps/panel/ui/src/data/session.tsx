@@ -1,30 +1,42 @@
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react';
 import { useLocation } from 'wouter';
 import { isPlaygroundKey } from '#contracts/rules/playground-keys.js';
-import type { AccountRow, KeyListReply, Project, ProjectListReply } from '../../../src/shapes/billing.js';
+import type { AccountRow, KeyListReply, Project, ProjectListReply, ProjectPlace } from '../../../src/shapes/billing.js';
 import type { MeReply, Permission } from '../../../src/shapes/identity.js';
 import { useApi } from './api.js';
+import { findPlace, mayIn, PlaceContext } from './place.js';
 
-/** The signed-in person, the accounts that they see and the one that the page shows. */
+/** The signed-in person, the accounts and projects that they see and the one that the page shows. */
 export interface PanelSession {
   me: MeReply;
   accounts: AccountRow[];
-  /** Id of the account of the address, or `all` for the whole platform. */
+  /** Projects of which the person has a role. */
+  projects: ProjectPlace[];
+  /** Id of the account of the page, or `all` for the whole platform. */
   account: string;
+  /** The project of the page, which then shows nothing else of the account. */
+  project: ProjectPlace | undefined;
   /** True when the person sees every account. */
   isPlatform: boolean;
-  /** True when the person has the permission in the account of the address. */
+  /** True when the person has the permission in the place of the page. */
   may: (permission: Permission) => boolean;
   /** As `may`, on the whole platform. */
   mayOnPlatform: (permission: Permission) => boolean;
-  /** Address of a page of the account, or of another one. */
-  linkTo: (page: string, account?: string) => string;
+  /** Address of a page in the same place, or in another account or project. */
+  linkTo: (page: string, other?: string) => string;
   accountName: (accountId: string) => string;
 }
 
 const Context = createContext<PanelSession | null>(null);
 
-export function SessionProvider({ me, accounts, children }: { me: MeReply; accounts: AccountRow[]; children: ReactNode }) {
+interface SessionProps {
+  me: MeReply;
+  accounts: AccountRow[];
+  projects: ProjectPlace[];
+  children: ReactNode;
+}
+
+export function SessionProvider({ me, accounts, projects, children }: SessionProps) {
   const [path] = useLocation();
   const inAddress = /^\/a\/([^/]+)/.exec(path)?.[1];
   // Pages of no account keep the navigation of the last one.
@@ -35,21 +47,39 @@ export function SessionProvider({ me, accounts, children }: { me: MeReply; accou
   const named = inAddress ?? last;
   const value = useMemo<PanelSession>(() => {
     const isPlatform = me.grants.some(({ accountId }) => accountId === null);
-    const account = named ?? (isPlatform && accounts.length !== 1 ? 'all' : (accounts[0]?.accountId ?? 'all'));
-    const mayIn = (scope: string | null, permission: Permission) =>
-      me.grants.some(({ accountId, permissions }) => (accountId === null || accountId === scope) && permissions.includes(permission));
+    const first = accounts[0]?.accountId ?? projects[0]?.projectId ?? 'all';
+    const id = named ?? (isPlatform && accounts.length !== 1 ? 'all' : first);
+    const place = findPlace(id, projects);
+    const { account } = place;
+    const names = new Map([
+      ...projects.map(({ accountId, accountName }) => [accountId, accountName] as const),
+      ...accounts.map(({ accountId, name }) => [accountId, name] as const),
+    ]);
+    // Of an account that the person does not see as a whole, they see their project.
+    const seen = (other: string) =>
+      isPlatform || accounts.some(({ accountId }) => accountId === other)
+        ? other
+        : other === account
+          ? id
+          : (projects.find(({ accountId }) => accountId === other)?.projectId ?? other);
     return {
       me,
       accounts,
+      projects,
       account,
+      project: projects.find(({ projectId }) => projectId === place.project),
       isPlatform,
-      may: (permission) => mayIn(account === 'all' ? null : account, permission),
-      mayOnPlatform: (permission) => mayIn(null, permission),
-      linkTo: (page, other = account) => `/a/${other}/${page}`,
-      accountName: (accountId) => accounts.find((row) => row.accountId === accountId)?.name ?? accountId.slice(0, 8),
+      may: (permission) => mayIn(me.grants, permission, account === 'all' ? null : account, place.project),
+      mayOnPlatform: (permission) => mayIn(me.grants, permission, null),
+      linkTo: (page, other) => `/a/${other === undefined ? id : seen(other)}/${page}`,
+      accountName: (accountId) => names.get(accountId) ?? accountId.slice(0, 8),
     };
-  }, [me, accounts, named]);
-  return <Context value={value}>{children}</Context>;
+  }, [me, accounts, projects, named]);
+  return (
+    <Context value={value}>
+      <PlaceContext value={{ account: value.account, project: value.project?.projectId }}>{children}</PlaceContext>
+    </Context>
+  );
 }
 
 export function useSession(): PanelSession {

@@ -1,5 +1,6 @@
 import type { ButtonHTMLAttributes, ReactNode } from 'react';
 import { Link } from 'wouter';
+import { useNarrow } from '../data/place.js';
 import styles from './button.module.css';
 import { classNames } from './class-names.js';
 import { Icon, type IconName } from './icon.js';
@@ -53,7 +54,7 @@ export function IconButton({ icon, label, ...rest }: ButtonHTMLAttributes<HTMLBu
   );
 }
 
-/** A link with the look of a button. `download`: the address is a file of the API. `leaves`: it leads out of the pages. */
+/** A link with the look of a button. `download`: the address is a file of the API, about the project of the pages if they are in one. `leaves`: it leads out of the pages. */
 export function ButtonLink({
   to,
   look = 'secondary',
@@ -69,6 +70,7 @@ export function ButtonLink({
   leaves?: boolean;
   children: ReactNode;
 }) {
+  const narrow = useNarrow();
   const className = classNames(styles.button, styles[look]);
   const content = (
     <>
@@ -78,7 +80,7 @@ export function ButtonLink({
   );
   if (download || leaves) {
     return (
-      <a className={className} href={to} download={download}>
+      <a className={className} href={download ? narrow(to) : to} download={download}>
         {content}
       </a>
     );

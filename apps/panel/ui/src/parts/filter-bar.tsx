@@ -22,7 +22,7 @@ interface FilterBarProps {
 
 /** The filters that Usage and Requests share. */
 export function FilterBar({ children, endings, more, linked = ['model', 'upstream'] }: FilterBarProps) {
-  const { account } = useSession();
+  const { account, project: ofPage } = useSession();
   const { filters, change } = useFilters();
   const { projects, keys } = useNames();
   const projectKeys = keys?.filter(({ projectId }) => !filters.project || projectId === filters.project);
@@ -31,7 +31,9 @@ export function FilterBar({ children, endings, more, linked = ['model', 'upstrea
       {children}
       {account !== 'all' && (
         <>
-          <ProjectFilter projects={projects} value={filters.project} onChoose={(project) => change({ project, key: undefined })} />
+          {!ofPage && (
+            <ProjectFilter projects={projects} value={filters.project} onChoose={(project) => change({ project, key: undefined })} />
+          )}
           <CompactSelect
             label="Key"
             all="All keys"

@@ -1,13 +1,16 @@
 import { useState } from 'react';
 import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
+import type { Project } from '../../../../src/shapes/billing.js';
 import type {
   CreatedInvite,
   CreatedToken,
+  Grant,
   Invite,
   InviteCreateRequest,
   InviteListReply,
   Member,
   MemberListReply,
+  MemberUpdateRequest,
   Permission,
   Role,
   Token,
@@ -15,7 +18,7 @@ import type {
   TokenListReply,
 } from '../../../../src/shapes/identity.js';
 import { useApi, useChange, withQuery } from '../../data/api.js';
-import { useSession } from '../../data/session.js';
+import { listProjects, useNames, useSession } from '../../data/session.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { CopyLine } from '../../parts/copy-line.js';
@@ -26,37 +29,43 @@ import { Card, Empty, Page } from '../../parts/page.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
 import styles from './members.module.css';
+import { listRoles, ROLE_NAMES, type RolePlace } from './role-names.js';
 
 type Asking =
   | { kind: 'invite' }
   | { kind: 'token' }
-  | { kind: 'remove'; member: Member }
+  | { kind: 'change'; held: HeldRole }
+  | { kind: 'remove'; held: HeldRole }
   | { kind: 'withdraw'; invite: Invite }
   | { kind: 'revoke'; token: Token };
 
-/** People with a role in the account or on the platform, open invites, and tokens of programs. */
+/** A role of a person, which is a row of the table. */
+interface HeldRole {
+  member: Member;
+  grant: Grant;
+}
+
+/** People with a role in the account, in its projects or on the platform, open invites, and tokens of programs. */
 export function Members() {
   const { account, accountName, may, me } = useSession();
+  const { projects, projectName } = useNames();
   const accountId = account === 'all' ? undefined : account;
   const members = useApi<MemberListReply>(withQuery('/members', { accountId, limit: 200 }));
   const invites = useApi<InviteListReply>(may('members') ? withQuery('/invites', { accountId, limit: 200 }) : null);
   const tokens = useApi<TokenListReply>(may('tokens') ? withQuery('/tokens', { accountId, limit: 200 }) : null);
   const [asking, setAsking] = useState<Asking>();
   const close = () => setAsking(undefined);
-  const findRole = ({ grants }: Member) =>
-    grants
-      .map((grant) =>
-        grant.accountId === null
-          ? `${grant.role} of the platform`
-          : accountId
-            ? grant.role
-            : `${grant.role} of ${accountName(grant.accountId)}`,
-      )
-      .join(', ');
+  const findPlace = ({ accountId: ofAccount, projectId }: RolePlace) => {
+    if (ofAccount === null) return 'The platform';
+    if (projectId === null) return accountId ? 'The whole account' : accountName(ofAccount);
+    return `Project ${projectName(projectId)}${accountId ? '' : ` of ${accountName(ofAccount)}`}`;
+  };
+  const held = members.data?.members.flatMap((member) => member.grants.map((grant): HeldRole => ({ member, grant })));
+  const maySet = ({ member }: HeldRole) => may('members') && member.userId !== me.userId;
   return (
     <Page
       title="Members"
-      about={accountId ? `People with a role in ${accountName(accountId)}.` : 'People with a role anywhere.'}
+      about={accountId ? `People with a role in ${accountName(accountId)} or in a project of it.` : 'People with a role anywhere.'}
       actions={
         may('members') && (
           <Button look="primary" icon="plus" onClick={() => setAsking({ kind: 'invite' })}>
@@ -66,25 +75,37 @@ export function Members() {
       }
     >
       <Card flush title="People">
-        <Table<Member>
+        <Table<HeldRole>
           caption="People"
-          rows={members.data?.members}
+          rows={held}
           placeholders={3}
-          rowKey={({ userId }) => userId}
-          isMuted={({ disabledAt }) => disabledAt !== null}
+          rowKey={({ member, grant }) => `${member.userId} ${grant.projectId ?? grant.accountId}`}
+          isMuted={({ member }) => member.disabledAt !== null}
           empty={<Empty icon="members" title="No one has a role in this account" text="People with a role of the platform see it too." />}
           columns={[
-            { head: 'Name', grow: true, cell: ({ name, email }) => <TwoLines main={name} more={email} /> },
-            { head: 'Role', wrap: true, cell: findRole },
-            { head: 'Since', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} format="day" /> },
+            { head: 'Name', grow: true, cell: ({ member: { name, email } }) => <TwoLines main={name} more={email} /> },
+            { head: 'Role', cell: ({ grant }) => <TwoLines main={ROLE_NAMES[grant.role]} more={findPlace(grant)} narrow /> },
+            { head: 'Of', wide: true, cell: ({ grant }) => findPlace(grant) },
+            { head: 'Since', wide: true, cell: ({ member }) => <Moment at={member.createdAt} format="day" /> },
             {
               head: 'State',
               wide: true,
-              cell: ({ disabledAt }) => (disabledAt ? <Badge>Disabled</Badge> : <Badge tone="good">Active</Badge>),
+              cell: ({ member }) => (member.disabledAt ? <Badge>Disabled</Badge> : <Badge tone="good">Active</Badge>),
             },
-            buttonColumn('Remove', (member) => setAsking({ kind: 'remove', member }), {
-              has: (member) => may('members') && member.userId !== me.userId,
-            }),
+            {
+              ...buttonColumn<HeldRole>('Change', (one) => setAsking({ kind: 'change', held: one }), {
+                has: maySet,
+                label: ({ member, grant }) => `Change the role of ${member.name}: ${findPlace(grant)}`,
+              }),
+              key: 'change',
+            },
+            {
+              ...buttonColumn<HeldRole>('Remove', (one) => setAsking({ kind: 'remove', held: one }), {
+                has: maySet,
+                label: ({ member, grant }) => `Remove ${member.name}: ${findPlace(grant)}`,
+              }),
+              key: 'remove',
+            },
           ]}
         />
       </Card>
@@ -98,7 +119,7 @@ export function Members() {
             empty={<Empty icon="person" title="No open invites" />}
             columns={[
               { head: 'E-mail', grow: true, cell: ({ email }) => email ?? 'any' },
-              { head: 'Role', cell: ({ role, accountId: of }) => (of === null ? `${role} of the platform` : role) },
+              { head: 'Role', cell: (invite) => <TwoLines main={ROLE_NAMES[invite.role]} more={findPlace(invite)} /> },
               { head: 'Ends', wide: true, cell: ({ expiresAt }) => relativeTime(expiresAt, Date.now()) },
               buttonColumn('Withdraw', (invite) => setAsking({ kind: 'withdraw', invite })),
             ]}
@@ -142,14 +163,18 @@ export function Members() {
           />
         </Card>
       )}
-      {asking?.kind === 'invite' && <NewInvite accountId={accountId} onClose={close} />}
+      {asking?.kind === 'invite' && <NewInvite accountId={accountId} projects={projects ?? []} onClose={close} />}
+      {asking?.kind === 'change' && <ChangeRole {...asking.held} place={findPlace(asking.held.grant)} onClose={close} />}
       {asking?.kind === 'token' && <NewToken accountId={accountId} onClose={close} />}
       {asking?.kind === 'remove' && (
         <Confirm
-          title={`Remove ${asking.member.name}?`}
-          text="The person loses the role at once, and their sessions end."
+          title={`Remove ${asking.held.member.name}?`}
+          text={`${findPlace(asking.held.grant)}: the person loses the role at once, and their sessions end.`}
           action="Remove"
-          path={withQuery(`/members/${asking.member.userId}`, { accountId })}
+          path={withQuery(`/members/${asking.held.member.userId}`, {
+            accountId: asking.held.grant.accountId,
+            projectId: asking.held.grant.projectId,
+          })}
           onClose={close}
         />
       )}
@@ -175,27 +200,19 @@ export function Members() {
   );
 }
 
-const PLATFORM_ROLES: [Role, string][] = [
-  ['admin', 'Admin: everything, in every account'],
-  ['auditor', 'Auditor: reads everything'],
-];
-const ACCOUNT_ROLES: [Role, string][] = [
-  ['owner', 'Owner: projects, keys, members, money'],
-  ['finance', 'Finance: money and budgets'],
-  ['developer', 'Developer: projects and keys'],
-  ['viewer', 'Viewer: usage and requests'],
-];
-
 /** Makes a link for one person, which is shown once. */
-export function NewInvite({ accountId, onClose }: { accountId: string | undefined; onClose: () => void }) {
+export function NewInvite({ accountId, projects, onClose }: { accountId: string | undefined; projects: Project[]; onClose: () => void }) {
   const { accountName } = useSession();
-  const roles = accountId ? ACCOUNT_ROLES : PLATFORM_ROLES;
   const [email, setEmail] = useState('');
-  const [role, setRole] = useState<Role>(accountId ? 'developer' : 'auditor');
+  const [projectId, setProject] = useState('');
+  const place = { accountId: accountId ?? null, projectId: projectId || null };
+  const [chosen, setRole] = useState<Role>();
+  const roles = listRoles(place);
+  const role = roles.find(([name]) => name === chosen)?.[0] ?? (accountId ? (projectId ? 'project-developer' : 'developer') : 'auditor');
   const inviting = useChange<CreatedInvite>(() => ({
     method: 'POST',
     path: '/invites',
-    body: { email, role, ...(accountId && { accountId }) } satisfies InviteCreateRequest,
+    body: { email, role, ...(accountId && { accountId }), ...(projectId && { projectId }) } satisfies InviteCreateRequest,
   }));
   if (inviting.data) {
     return (
@@ -217,7 +234,39 @@ export function NewInvite({ accountId, onClose }: { accountId: string | undefine
       onClose={onClose}
     >
       <TextField label="E-mail" type="email" value={email} onText={setEmail} required />
+      {projects.length > 0 && accountId && (
+        <SelectField
+          label="Of"
+          options={[['', 'The whole account'], ...listProjects(projects).map(([id, name]): [string, string] => [id, `Project ${name}`])]}
+          value={projectId}
+          onChoose={setProject}
+        />
+      )}
       <SelectField label="Role" options={roles} value={role} onChoose={setRole} />
+    </DialogForm>
+  );
+}
+
+/** Gives a person another role in the same place. */
+export function ChangeRole({ member, grant, place, onClose }: HeldRole & { place: string; onClose: () => void }) {
+  const [role, setRole] = useState(grant.role);
+  const { accountId, projectId } = grant;
+  const saving = useChange<Member>(() => ({
+    method: 'PATCH',
+    path: `/members/${member.userId}`,
+    body: { role, ...(accountId && { accountId }), ...(projectId && { projectId }) } satisfies MemberUpdateRequest,
+  }));
+  return (
+    <DialogForm
+      title={`Role of ${member.name}`}
+      submit="Save"
+      change={saving}
+      onDone={onClose}
+      onClose={onClose}
+      disabled={role === grant.role}
+    >
+      <p>{place}. A new role ends the sessions of the person.</p>
+      <SelectField label="Role" options={listRoles(grant)} value={role} onChoose={setRole} />
     </DialogForm>
   );
 }

@@ -26,7 +26,7 @@ const REFETCH_MS = 15_000;
 
 /** The state of an account, or of the platform, at a glance. */
 export function Overview() {
-  const { account, accountName, linkTo } = useSession();
+  const { account, accountName, project, linkTo } = useSession();
   const { filters } = useFilters();
   const span = useSpan(filters, '24h');
   const iso = { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() };
@@ -42,7 +42,7 @@ export function Overview() {
     return linkTo('usage') + writeFilters({ ...filters, group, ...(id && { [group]: id }) });
   };
   const frame = {
-    title: account === 'all' ? 'All accounts' : accountName(account),
+    title: account === 'all' ? 'All accounts' : (project?.name ?? accountName(account)),
     tab: 'Overview',
     actions: <RangePicker fallback="24h" names={['24h', '7d', '30d', 'month']} />,
   };

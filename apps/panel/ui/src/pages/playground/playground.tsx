@@ -40,7 +40,11 @@ export function Playground() {
   const enabled = projects?.filter((project) => project.enabled);
   const models = data?.models.filter(({ embeddingDimensions }) => embeddingDimensions == null);
   const missing = !may('playground') ? (
-    <Empty icon="playground" title="Your role does not include the playground" text="Owners and developers of an account have it." />
+    <Empty
+      icon="playground"
+      title="Your role does not include the playground"
+      text="Owners and developers have it, and members of a project."
+    />
   ) : enabled?.length === 0 ? (
     <Empty icon="projects" title="A request belongs to a project" text="Create a project first: its limits apply, and its account pays.">
       <ButtonLink to={linkTo('projects')} look="primary">

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { Link, Redirect, useParams } from 'wouter';
 import type { KeyRow, Project } from '../../../../src/shapes/billing.js';
-import type { Member } from '../../../../src/shapes/identity.js';
+import type { Grant, Member, Role } from '../../../../src/shapes/identity.js';
 import type { ProjectDetails } from '../../../../src/shapes/overview.js';
 import { ApiError, useApi } from '../../data/api.js';
 import { collectMoney } from '../../data/budgets.js';
@@ -21,6 +21,7 @@ import { relativeTime } from '../../parts/time.js';
 import { NewKey } from '../keys/key-dialogs.js';
 import { hasEnded } from '../keys/key-list.js';
 import { keyTitle, keyWords } from '../keys/key-words.js';
+import { ROLE_NAMES } from '../members/role-names.js';
 import styles from './project.module.css';
 import { EditProject } from './projects.js';
 
@@ -261,16 +262,20 @@ function Limits({ project }: { project: Project }) {
 }
 
 /** What each role may do with a project. */
-const ROLE_RIGHTS: Record<string, string> = {
+const ROLE_RIGHTS: Partial<Record<Role, string>> = {
   owner: 'keys, budgets, members',
   developer: 'keys',
   finance: 'budgets',
   viewer: 'reads',
+  'project-developer': 'keys',
+  'project-member': 'reads, and the playground',
+  'project-viewer': 'reads',
 };
 
 function People({ members }: { members: Member[] }) {
   const { linkTo, account, accountName } = useSession();
-  const findRole = ({ grants }: Member) => grants.find(({ accountId }) => accountId === account)?.role ?? '';
+  const listHeld = ({ grants }: Member) => grants.filter(({ accountId }) => accountId === account);
+  const nameRole = ({ role, projectId }: Grant) => (projectId === null ? role : `${ROLE_NAMES[role].toLowerCase()} of this project`);
   return (
     <Card
       flush
@@ -289,8 +294,14 @@ function People({ members }: { members: Member[] }) {
         }
         columns={[
           { head: 'Name', grow: true, cell: ({ name, email }) => <TwoLines main={name} more={email} /> },
-          { head: 'Role', cell: findRole },
-          { head: 'May change', cell: (member) => ROLE_RIGHTS[findRole(member)] ?? '' },
+          { head: 'Role', cell: (member) => listHeld(member).map(nameRole).join(', ') },
+          {
+            head: 'May change',
+            cell: (member) =>
+              listHeld(member)
+                .flatMap(({ role }) => ROLE_RIGHTS[role] ?? [])
+                .join(', '),
+          },
         ]}
       />
     </Card>

@@ -18,7 +18,7 @@ import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 
 /** The projects of an account, with their limits and the cost of the month. */
 export function Projects() {
-  const { account, may, linkTo } = useSession();
+  const { account, project, may, linkTo } = useSession();
   const [, navigate] = useLocation();
   const { projects, keys } = useNames();
   const { from } = resolveSpan({ range: 'month' }, useNow(60_000), 'month');
@@ -29,17 +29,14 @@ export function Projects() {
   const [editing, setEditing] = useState<Project | 'new'>();
   const findUsage = (id: string) => usage.data?.rows.find(({ projectId }) => projectId === id);
   const amounts = [...(usage.data?.rows ?? []).map(({ costPicoUsd }) => costPicoUsd), ...collectMoney(budgets.data?.budgets)];
-  const newProject = (
+  // A role of one project makes no others.
+  const newProject = may('projects') && !project && (
     <Button look="primary" icon="plus" onClick={() => setEditing('new')}>
       New project
     </Button>
   );
   return (
-    <Page
-      title="Projects"
-      about="A project has keys and limits of its own. Its requests are charged to the account."
-      actions={may('projects') && newProject}
-    >
+    <Page title="Projects" about="A project has keys and limits of its own. Its requests are charged to the account." actions={newProject}>
       <OnePrecision amounts={amounts}>
         <Card flush>
           <Table<Project>
@@ -49,7 +46,7 @@ export function Projects() {
             isMuted={({ enabled }) => !enabled}
             empty={
               <Empty icon="projects" title="No projects yet" text="Create one for each program or team, then a key in it.">
-                {may('projects') && newProject}
+                {newProject}
               </Empty>
             }
             columns={[

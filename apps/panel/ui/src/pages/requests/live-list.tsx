@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import type { EndedRequest, LiveRequests, LiveSkipped } from '../../../../src/shapes/overview.js';
 import type { Filters } from '../../data/filters.js';
 import { outcomeName, outcomeTone, toOutcome } from '../../data/outcomes.js';
+import { useNarrow } from '../../data/place.js';
 import { useNames, useSession } from '../../data/session.js';
 import { count } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
@@ -20,9 +21,10 @@ const REOPEN_MS = 5_000;
 /** Requests as they end, refused ones included. Stands still under the pointer and with the focus inside. */
 export function LiveList({ filters }: { filters: Filters }) {
   const { account } = useSession();
+  const narrow = useNarrow();
   const { keyName } = useNames();
   const [isHeld, setHeld] = useState(false);
-  const { shown, more } = useLiveRows(`/panel/v1/accounts/${account}/live`, filters, isHeld);
+  const { shown, more } = useLiveRows(narrow(`/panel/v1/accounts/${account}/live`), filters, isHeld);
   return (
     <Card flush title="Live" note={more > 0 ? `${count(more)} more` : isHeld ? 'paused' : 'requests as they end, refused ones included'}>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: the pointer only holds the rows still; the links carry the focus. */}

@@ -3,6 +3,7 @@ import { useMemo } from 'react';
 import type { UsageQueryReply, UsageRow } from '../../../../src/shapes/billing.js';
 import { callApi, useApi, withQuery } from '../../data/api.js';
 import type { Group } from '../../data/filters.js';
+import { useNarrow } from '../../data/place.js';
 import { hasGroup } from '../../data/usage-rows.js';
 import { type GroupSum, sumRows, sumTotal } from './sums.js';
 
@@ -39,7 +40,8 @@ export interface Usage {
 
 /** Usage of a time by group and hour or day, its sums, and the sums of the time before. */
 export function useUsage(account: string, { group, question, step, before, merge }: Times): Usage {
-  const path = (query: UsageQuestion) => withQuery(`/accounts/${account}/usage`, { ...query, limit: ROWS_MAX });
+  const narrow = useNarrow();
+  const path = (query: UsageQuestion) => narrow(withQuery(`/accounts/${account}/usage`, { ...query, limit: ROWS_MAX }));
   const grouped = fitting(useApi<UsageQueryReply>(path({ ...question, groupBy: group, step })).data, group);
   const isPlain = grouped != null && grouped.nextCursor !== null;
   const plain = useApi<UsageQueryReply>(isPlain ? path({ ...question, step }) : null).data;
