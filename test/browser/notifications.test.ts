@@ -32,10 +32,10 @@ describeWithBrowser('notifications', () => {
     const tenant = await createTenant(shared.administrator);
     const { page, problems } = await openAs('admin', tenant);
     const dialog = page.getByRole('dialog');
-    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByRole('button', { name: 'New notification' }).first().click();
     await dialog.getByLabel('URL').fill(receiver.url('/acme'));
     await dialog.getByLabel('Addresses').selectOption('private');
-    await dialog.getByRole('button', { name: 'Add webhook' }).click();
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
     await dialog.getByText(/^whsec_/).waitFor();
     await dialog.getByRole('button', { name: 'Done' }).click();
 
@@ -104,11 +104,11 @@ describeWithBrowser('notifications', () => {
     await shared.administrator.request(webhookAdd, { accountId: tenant.accountId, url: 'https://hooks.example.com/operator' });
     const { page, problems } = await openAs('owner', tenant);
     await page.getByText('No one is notified yet').waitFor();
-    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByRole('button', { name: 'New notification' }).first().click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.getByLabel('Addresses').count()).toBe(0);
     await dialog.getByLabel('URL').fill('https://hooks.example.com/acme');
-    await dialog.getByRole('button', { name: 'Add webhook' }).click();
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await page
       .getByRole('row', { name: /hooks\.example\.com/ })

@@ -36,6 +36,16 @@ export class PanelConfig extends ForwardProxyConfig {
   @IsInt() @Min(1) personRequestsPerSecond = 50;
   /** `off`: people sign in with a provider alone. */
   @IsIn(['on', 'off']) panelPasswords = 'on';
+  /** Mail server, `smtps://` with TLS or `smtp://` with STARTTLS. `none`: the panel sends no mail. */
+  @Matches(/^none$|^smtps?:\/\/[^/?#@\s]+$/, { message: 'must be none or a server such as smtps://mail.example.com, without a user' })
+  smtpUrl = 'none';
+  @IsString() @MinLength(1) smtpUser = 'none';
+  @IsString() @MinLength(1) smtpPassword = 'none';
+  /** Sender of the mails, required with `smtpUrl`. */
+  @Matches(/^none$|^([^<>@\r\n]*<[^@\s<>]+@[^@\s<>]+>|[^@\s<>]+@[^@\s<>]+)$/, {
+    message: 'must be an address such as tollgate@example.com or Tollgate <tollgate@example.com>',
+  })
+  smtpFrom = 'none';
   /** Days for which the course of each request is kept. */
   @IsInt() @Min(1) @Max(400) activityDays = 30;
 

@@ -17,6 +17,7 @@ import { identityModule } from './api/identity.module.js';
 import { KeysController } from './api/keys.controller.js';
 import { LedgerController } from './api/ledger.controller.js';
 import { LiveController } from './api/live.controller.js';
+import { MailController } from './api/mail.controller.js';
 import { ModelsController } from './api/models.controller.js';
 import { MoneyController } from './api/money.controller.js';
 import { LOGGER } from './api/operator.controller.js';
@@ -43,6 +44,8 @@ import { SessionCookie } from './http/session-cookie.js';
 import { Sessions } from './identity/sessions.js';
 import type { SsoProviderConfig } from './identity/sso/sso-provider.config.js';
 import { Tokens } from './identity/tokens.js';
+import { Mailer } from './mail/mailer.js';
+import { Recipients } from './mail/recipients.js';
 import { PanelConfig } from './panel.config.js';
 import { Playground } from './playground/playground.js';
 import { PlaygroundKeys } from './playground/playground-keys.js';
@@ -79,6 +82,7 @@ export function panelModule(
   const cookie = new SessionCookie(config.panelUrl);
   const origins = new Set([config.panelUrl, ...config.furtherOrigins]);
   const services = new Services(messaging);
+  const mailer = new Mailer(config, metrics, logger);
   const sessions = new Sessions(prisma);
   const tokens = new Tokens(prisma);
   const credentials = new Credentials(cookie, sessions, tokens, new CallerRates(config.personRequestsPerSecond));
@@ -87,8 +91,8 @@ export function panelModule(
   const value = (token: object, useValue: object) => ({ provide: token as never, useValue });
   return {
     module: PanelModule,
-    imports: [identityModule({ config, prisma, signIns, providers, sessions, refusals })],
-    exports: [LOGGER, PanelConfig, AuditJournals, Services, SessionCookie, Sessions, Tokens],
+    imports: [identityModule({ config, prisma, signIns, providers, sessions, refusals, mailer, logger })],
+    exports: [LOGGER, PanelConfig, AuditJournals, Mailer, Services, SessionCookie, Sessions, Tokens],
     controllers: [
       AccountsController,
       AuditController,
@@ -96,6 +100,7 @@ export function panelModule(
       KeysController,
       LedgerController,
       LiveController,
+      MailController,
       ModelsController,
       MoneyController,
       OverviewController,
@@ -120,6 +125,8 @@ export function panelModule(
       { provide: PROCESS_SERVICES, useValue: processServices },
       value(PanelConfig, config),
       value(Services, services),
+      value(Mailer, mailer),
+      value(Recipients, new Recipients(prisma, mailer)),
       value(PlatformWarnings, new PlatformWarnings(services)),
       value(
         AuditJournals,

@@ -41,6 +41,7 @@ export async function startPanel(config: PanelConfig, logger: Logger, host: Serv
     throw new ConfigError(
       `PANEL_PASSWORDS: off needs a provider: set ${PROVIDERS_PREFIX}<NAME>_ISSUER and ${PROVIDERS_PREFIX}<NAME>_CLIENT_ID`,
     );
+  if (config.smtpUrl !== 'none' && config.smtpFrom === 'none') throw new ConfigError('SMTP_FROM: must be set, because SMTP_URL is');
   const registry = new Registry();
   const database = new ServiceDatabase({ service: SERVICE, url: config.databaseUrl, registry });
   const signIns = database.pool('sign-ins', { connectionsMax: SIGN_INS_AT_ONCE });

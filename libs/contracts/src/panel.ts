@@ -1,4 +1,4 @@
-import { IsBoolean, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Id, type Paged, Text } from './billing/fields.js';
 import { Endpoint } from './endpoint.js';
 
@@ -100,6 +100,29 @@ export const panelFactorsReset = new Endpoint<PanelFactorsResetRequest, PanelFac
   PanelFactorsResetRequest,
   { about: 'Removes the second factors and recovery codes of a person who has lost them', isRecorded: true },
 );
+
+export class MailSendRequest {
+  @Text(254) email!: string;
+  /** The account that the mail is about. Absent: none. */
+  @IsOptional() @Id() accountId?: string;
+  /** One sentence, which is the subject too. */
+  @Text(2_000) sentence!: string;
+  /** Page of the panel that shows more. */
+  @IsOptional() @Matches(/^[a-z]{1,30}$/) page?: string;
+}
+
+/** The outcome of one mail. */
+export interface MailSendReply {
+  accepted: boolean;
+  /** Answer of the mail server, or why the mail was not sent. */
+  answer: string;
+  milliseconds: number;
+}
+
+/** The address must be of a person who may see the notifications of the account, or the mail is not sent. */
+export const mailSend = new Endpoint<MailSendRequest, MailSendReply>('panel.v1.mail.send', MailSendRequest, {
+  about: 'Mails one sentence about an account to one of its people, once',
+});
 
 export class PanelSessionsEndRequest {
   @Text(254) email!: string;

@@ -3,6 +3,7 @@ import { connectPg } from '#database/pg-connection.js';
 import { ForwardProxies } from '#network/forward-proxy/forward-proxies.js';
 import type { HoldLanes } from '../batch/hold-lanes.js';
 import { recordUndelivered } from '../billing.metrics.js';
+import { DestinationClient } from '../events/destination-client.js';
 import { EventDeliverer } from '../events/event-deliverer.js';
 import { ReplicaAnnouncements } from '../events/replica-announcements.js';
 import { WebhookClient } from '../events/webhook-client.js';
@@ -19,7 +20,8 @@ class EventsModule {}
 /** Money events on NATS and to webhooks, and the announcements of this replica. */
 export function eventsModule({ config, metrics, messaging, replicaId, logger }: Shared, lanes: HoldLanes): Feature {
   const { databaseUrl: url, messageSettings: messages } = config;
-  const client = new WebhookClient({ proxies: new ForwardProxies(config) });
+  const webhooks = new WebhookClient({ proxies: new ForwardProxies(config) });
+  const client = new DestinationClient(webhooks, messaging);
   const deliverer = new EventDeliverer({
     connect: () => connectPg({ url, applicationName: 'tollgate-billing-events', statementTimeoutMs: 5_000, settings: DELIVERER_SETTINGS }),
     messaging,
@@ -29,8 +31,8 @@ export function eventsModule({ config, metrics, messaging, replicaId, logger }: 
     logger,
   });
   return {
-    module: { module: EventsModule, providers: [provide(WebhookClient, client)] },
-    connections: [client],
+    module: { module: EventsModule, providers: [provide(DestinationClient, client)] },
+    connections: [webhooks],
     work: [new ReplicaAnnouncements(replicaId, messaging, lanes), deliverer],
   };
 }

@@ -26,10 +26,10 @@ import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { BillingConfig } from '../billing.config.js';
+import { DestinationClient } from '../events/destination-client.js';
 import { replayWebhook } from '../events/replay-webhook.js';
 import { resendEvent, testWebhook } from '../events/send-event.js';
 import { listDeliveries } from '../events/webhook-answers.js';
-import { WebhookClient } from '../events/webhook-client.js';
 import { addWebhook, listWebhooks, removeWebhook, rotateWebhook, updateWebhook } from '../events/webhooks.js';
 import { LOGGER, PRISMA } from './injected.js';
 
@@ -39,7 +39,7 @@ export class WebhooksController {
     @Inject(PRISMA) private readonly prisma: PrismaClient,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly config: BillingConfig,
-    private readonly client: WebhookClient,
+    private readonly client: DestinationClient,
   ) {}
 
   @Serves(webhookAdd)

@@ -1,5 +1,5 @@
 import type { WebhookFormat } from '#contracts/billing/webhooks.js';
-import { type Describable, renderSlack } from './render-slack.js';
+import { type Describable, renderMail, renderSlack } from './render-notice.js';
 import type { WebhookMessage } from './webhook-client.js';
 import { type SigningKeys, signatureHeaders } from './webhook-signature.js';
 
@@ -23,7 +23,8 @@ export function renderMessage(
   event: Describable & { eventId: string },
   { pepper, panelUrl }: MessageSettings,
 ): WebhookMessage {
-  const body = JSON.stringify(format === 'slack' ? renderSlack(event, panelUrl) : event);
+  const forms = { json: () => event, slack: () => renderSlack(event, panelUrl), mail: () => renderMail(event, url) };
+  const body = JSON.stringify(forms[format]());
   const headers = signatureHeaders(pepper, keys, { id: event.eventId, body, sentAt: Math.floor(Date.now() / 1_000) });
   return { url, allowPrivateNetwork, headers, body };
 }

@@ -3,14 +3,15 @@ import type { WebhookResendRequest, WebhookTestReply } from '#contracts/billing/
 import { ServiceError } from '#contracts/service-error.js';
 import { type Author, auditedAct } from '#database/audit-journal.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
+import type { DestinationClient } from './destination-client.js';
 import { EVENT_COLUMNS, type EventRow, renderEvent } from './money-event.js';
 import { type MessageSettings, renderMessage } from './render-message.js';
-import { describeChange, findWebhook, readSigningKeys, type WebhookName } from './stored-webhook.js';
+import { describeChange, findWebhook, nameDestination, readSigningKeys, type WebhookName } from './stored-webhook.js';
 import { RECORD_ANSWER } from './webhook-answers.js';
-import type { WebhookAnswer, WebhookClient } from './webhook-client.js';
+import type { WebhookAnswer } from './webhook-client.js';
 
 export interface Sender {
-  client: Pick<WebhookClient, 'send'>;
+  client: Pick<DestinationClient, 'send'>;
   messages: MessageSettings;
 }
 
@@ -18,7 +19,7 @@ export interface Sender {
 export async function testWebhook(prisma: PrismaClient, sender: Sender, name: WebhookName, author: Author): Promise<WebhookTestReply> {
   const webhook = await findWebhook(prisma, name, author);
   const { webhookId, url } = webhook;
-  await auditedAct(prisma, 'billing', author, { ...describeChange('webhook.test', webhook), after: { origin: new URL(url).origin } });
+  await auditedAct(prisma, 'billing', author, { ...describeChange('webhook.test', webhook), after: { origin: nameDestination(url) } });
   const event = { eventId: randomUUID(), kind: 'test', createdAt: new Date().toISOString() };
   const keys = await readSigningKeys(prisma, webhook);
   return renderReply(webhookId, await sender.client.send(renderMessage(webhook, keys, event, sender.messages)));

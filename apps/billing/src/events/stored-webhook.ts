@@ -73,9 +73,14 @@ export function describeChange(action: string, { webhookId, accountId }: Webhook
   return { action, accountId, target: `webhook/${webhookId}`, reason: null };
 }
 
+/** Returns the origin of a URL, because the rest of one may be a secret, and an e-mail address whole. */
+export function nameDestination(url: string): string {
+  return url.startsWith('mailto:') ? url : new URL(url).origin;
+}
+
 /** Settings for the audit journal: of the URL the origin alone, because the rest of one may be a secret. */
 export function listSettings({ webhookId, accountId, url, format, allowPrivateNetwork, mutedAt }: Webhook): Record<string, unknown> {
-  const origin = new URL(url).origin;
+  const origin = nameDestination(url);
   return { webhookId, accountId, origin, format, allowPrivateNetwork, ...(mutedAt !== null && { muted: true }) };
 }
 
@@ -86,7 +91,7 @@ export function describeUpdate(before: Webhook, after: Webhook) {
   if (!changed) return null;
   const withOrigin = (fields: Record<string, unknown>, { url }: Webhook) => {
     const { url: _, ...others } = fields;
-    return { origin: new URL(url).origin, ...others };
+    return { origin: nameDestination(url), ...others };
   };
   return {
     ...describeChange('webhook.update', after),

@@ -1,13 +1,13 @@
 import type { WebhookFormat } from '#contracts/billing/webhooks.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
+import type { DestinationClient } from './destination-client.js';
 import { EVENT_COLUMNS, type EventRow, renderEvent } from './money-event.js';
 import { type MessageSettings, renderMessage } from './render-message.js';
 import { RECORD_ANSWER } from './webhook-answers.js';
-import type { WebhookClient } from './webhook-client.js';
 
 export interface WebhookDeliveriesOptions {
-  client: Pick<WebhookClient, 'send'>;
+  client: Pick<DestinationClient, 'send'>;
   messages: MessageSettings;
   /** Seconds until the next attempt, by the number of failed attempts; the last one repeats. Default: `RETRY_SECONDS`. */
   retrySeconds?: readonly number[];

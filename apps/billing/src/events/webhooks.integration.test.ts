@@ -154,6 +154,22 @@ test.each([
   await expect(administrator.request(webhookAdd, { url, allowPrivateNetwork })).rejects.toMatchObject({ code: 'invalid_request' });
 });
 
+test.each([
+  'https://hooks.example.com/',
+  'mailto:ada@example.com,eve@example.com',
+  'mailto:ada@example.com?bcc=eve@example.com',
+  'mailto:Ada',
+])('%s is no address for mail', async (url) => {
+  const adding = administrator.request(webhookAdd, { url, format: 'mail' });
+  await expect(adding).rejects.toMatchObject({ code: 'invalid_request', param: 'url' });
+});
+
+test('an address is a destination for mail alone', async () => {
+  const url = 'mailto:ada@example.com';
+  expect(await administrator.request(webhookAdd, { url, format: 'mail' })).toMatchObject({ url, format: 'mail' });
+  await expect(administrator.request(webhookAdd, { url })).rejects.toMatchObject({ code: 'invalid_request', param: 'url' });
+});
+
 test('a name that resolves to a private address is refused when it is called', async () => {
   const { port } = new URL(receiver.url('/'));
   const { webhookId } = await administrator.request(webhookAdd, { url: `https://localhost:${port}/guarded` });

@@ -34,6 +34,8 @@ const WEBHOOKS_MAX = 1_000;
 /** The most of the people of one account, so that no account takes what all share. */
 const CUSTOMER_WEBHOOKS_MAX = 20;
 const SALT_BYTES = 24;
+/** One address, without the fields that such a URL may have. */
+const MAILTO = /^mailto:[^@\sA-Z?&%,;:<>"]{1,64}@[^@\sA-Z?&%,;:<>"]{1,189}$/;
 
 /**
  * Adds a webhook. A repeated request with the same id returns the same webhook without its secret, which is shown once.
@@ -43,7 +45,7 @@ const SALT_BYTES = 24;
 export async function addWebhook(prisma: PrismaClient, request: WebhookAddRequest, pepper: string, author: Author): Promise<WebhookAdded> {
   const { webhookId: id = randomUUID(), accountId = null, url, format = 'json', allowPrivateNetwork = false } = request;
   demandAllowed(author, request);
-  assertUrl(url, allowPrivateNetwork);
+  assertDestination({ url, format, allowPrivateNetwork });
   const setBy = isCustomer(author) ? 'customer' : 'operator';
   if (accountId !== null) await requireAccount(prisma, accountId);
   return audited<WebhookAdded>(prisma, 'billing', author, async (tx) => {
@@ -91,7 +93,7 @@ export async function updateWebhook(prisma: PrismaClient, request: WebhookUpdate
     const isTheirs = request.url !== undefined && isCustomer(author);
     const { url = before.url, format = before.format, muted = before.mutedAt !== null } = request;
     const allowPrivateNetwork = request.allowPrivateNetwork ?? (isTheirs ? false : before.allowPrivateNetwork);
-    assertUrl(url, allowPrivateNetwork);
+    assertDestination({ url, format, allowPrivateNetwork });
     const mutedAt = muted ? (before.mutedAt ?? new Date()) : null;
     await tx.webhook.update({ where: { id }, data: { url, format, allowPrivateNetwork, mutedAt } });
     const change = describeUpdate(before, await findWebhook(tx, request, author));
@@ -152,7 +154,11 @@ function demandAllowed(author: Author, { allowPrivateNetwork }: { allowPrivateNe
     throw new ServiceError('permission_denied', 'Only the operator may allow private networks.', 'allowPrivateNetwork');
 }
 
-function assertUrl(text: string, allowPrivateNetwork: boolean): void {
+function assertDestination({ url: text, format, allowPrivateNetwork }: Pick<Webhook, 'url' | 'format' | 'allowPrivateNetwork'>): void {
+  if (format === 'mail') {
+    if (MAILTO.test(text)) return;
+    throw new ServiceError('invalid_request', 'url must be mailto: and one address in lower case, such as mailto:ada@example.com.', 'url');
+  }
   const url = URL.parse(text);
   const isEncrypted = url?.protocol === 'https:' || (url?.protocol === 'http:' && allowPrivateNetwork);
   if (!url || !isEncrypted || url.username !== '' || url.password !== '') {

@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { ForwardProxies } from '#network/forward-proxy/forward-proxies.js';
+import type { Logger } from '#observability/logger.js';
 import type { SummedRefusals } from '../audit/summed-refusals.js';
 import { Invites } from '../identity/invites.js';
 import { Members } from '../identity/members.js';
@@ -17,6 +18,8 @@ import { AttemptCookie } from '../identity/sso/sso-attempt.js';
 import type { SsoProviderConfig } from '../identity/sso/sso-provider.config.js';
 import { SsoProvider } from '../identity/sso/sso-provider.js';
 import { Throttle } from '../identity/throttle.js';
+import { InviteMails } from '../mail/invite-mails.js';
+import type { Mailer } from '../mail/mailer.js';
 import type { PanelConfig } from '../panel.config.js';
 import { InvitesController } from './invites.controller.js';
 import { MeController } from './me.controller.js';
@@ -36,6 +39,8 @@ interface IdentityDependencies {
   providers: ReadonlyMap<string, SsoProviderConfig>;
   sessions: Sessions;
   refusals: SummedRefusals;
+  mailer: Mailer;
+  logger: Logger;
 }
 
 @Module({
@@ -53,7 +58,16 @@ interface IdentityDependencies {
 class IdentityModule {}
 
 /** Sign-in, people, members, invites and tokens. */
-export function identityModule({ config, prisma, signIns, providers, sessions, refusals }: IdentityDependencies): DynamicModule {
+export function identityModule({
+  config,
+  prisma,
+  signIns,
+  providers,
+  sessions,
+  refusals,
+  mailer,
+  logger,
+}: IdentityDependencies): DynamicModule {
   const passwords = new Passwords(config.panelPasswords === 'on');
   const throttle = new Throttle(signIns);
   const secondFactors = new SecondFactors(prisma, signIns, new Passkeys(signIns, config.panelUrl), throttle, refusals);
@@ -73,6 +87,7 @@ export function identityModule({ config, prisma, signIns, providers, sessions, r
       { provide: People, useValue: new People(prisma, passwords, signIn) },
       { provide: Members, useValue: new Members(prisma) },
       { provide: Invites, useValue: invites },
+      { provide: InviteMails, useValue: new InviteMails(mailer, (inviteId) => invites.isOpen(inviteId), logger) },
     ],
   };
 }

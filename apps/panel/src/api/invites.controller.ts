@@ -7,17 +7,20 @@ import { SessionCookie } from '../http/session-cookie.js';
 import { toPlace } from '../identity/grants.js';
 import { Invites } from '../identity/invites.js';
 import { People } from '../identity/people.js';
+import { InviteMails } from '../mail/invite-mails.js';
+import { Mailer } from '../mail/mailer.js';
+import { renderInvite } from '../mail/render-mail.js';
 import { ScopedPageQuery } from '../requests/page.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
 import {
-  type CreatedInvite,
   InviteAcceptRequest,
   InviteCreateRequest,
   type InviteListReply,
   InviteShowRequest,
   type InviteView,
   type Me,
+  type SentInvite,
 } from '../shapes/identity.js';
 import { permittedAccounts } from './members.controller.js';
 import { completePlace } from './owned.js';
@@ -30,21 +33,25 @@ export class InvitesController {
     private readonly people: People,
     private readonly cookie: SessionCookie,
     private readonly services: Services,
+    private readonly mailer: Mailer,
+    private readonly mails: InviteMails,
   ) {}
 
   @Handles('listInvites')
-  list(@Req() request: PanelRequest, @Query() query: ScopedPageQuery): Promise<InviteListReply> {
-    return this.invites.list(permittedAccounts(requireCaller(request).access, 'members.read', query.accountId), query);
+  async list(@Req() request: PanelRequest, @Query() query: ScopedPageQuery): Promise<InviteListReply> {
+    const page = await this.invites.list(permittedAccounts(requireCaller(request).access, 'members.read', query.accountId), query);
+    return { ...page, mail: this.mailer.state };
   }
 
   @Handles('createInvite')
-  async create(@Req() request: PanelRequest, @Body() body: InviteCreateRequest): Promise<CreatedInvite> {
+  async create(@Req() request: PanelRequest, @Body() body: InviteCreateRequest): Promise<SentInvite> {
     const { email, role } = body;
     const named = toPlace(body);
     const caller = requireCaller(request);
     caller.access.require('members', named.accountId);
     const place = await completePlace(this.services, named);
-    return this.invites.create({ email, ...place, role, setsPassword: false }, requestAuthor(request), caller);
+    const made = await this.invites.create({ email, ...place, role, setsPassword: false }, requestAuthor(request), caller);
+    return { ...made, isMailed: this.mails.start(made.inviteId, renderInvite(made, caller.actorName)) };
   }
 
   @Handles('withdrawInvite')

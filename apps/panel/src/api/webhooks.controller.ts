@@ -20,13 +20,15 @@ import {
   webhookUpdate,
 } from '#contracts/billing/webhooks.js';
 import { Handles, Input } from '../http/route.decorator.js';
+import { Mailer } from '../mail/mailer.js';
+import { Recipients } from '../mail/recipients.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
 import type {
   DeliveryListReply,
+  ShownWebhooks,
   Webhook,
   WebhookAdded,
-  WebhookListReply,
   WebhookReplayReply,
   WebhookTestReply,
   WebhookWithSecret,
@@ -38,22 +40,28 @@ const MESSAGE_MS = 20_000;
 /** Webhooks of an account. Billing shows people of the account those that one of them added, and demands that a change is of one of these. */
 @Controller()
 export class WebhooksController {
-  constructor(private readonly services: Services) {}
+  constructor(
+    private readonly services: Services,
+    private readonly mailer: Mailer,
+    private readonly recipients: Recipients,
+  ) {}
 
   @Handles('listWebhooks')
-  async list(@Req() request: PanelRequest, @Input(WebhookListRequest) query: WebhookListRequest): Promise<WebhookListReply> {
+  async list(@Req() request: PanelRequest, @Input(WebhookListRequest) query: WebhookListRequest): Promise<ShownWebhooks> {
     const { webhooks } = await this.services.askingFor(request).ask(webhookList, query);
     const mayUse = requireCaller(request).access.may('notifications', query.accountId ?? null);
-    return { webhooks: mayUse ? webhooks : webhooks.map(hidePath) };
+    return { webhooks: mayUse ? webhooks : webhooks.map(hidePath), mail: this.mailer.state };
   }
 
   @Handles('createWebhook')
-  create(@Req() request: PanelRequest, @Input(WebhookAddRequest) message: WebhookAddRequest): Promise<WebhookAdded> {
+  async create(@Req() request: PanelRequest, @Input(WebhookAddRequest) message: WebhookAddRequest): Promise<WebhookAdded> {
+    await this.recipients.demand(message.url, message.accountId ?? null);
     return this.services.change(request, webhookAdd, message);
   }
 
   @Handles('updateWebhook')
-  update(@Req() request: PanelRequest, @Input(WebhookUpdateRequest) message: WebhookUpdateRequest): Promise<Webhook> {
+  async update(@Req() request: PanelRequest, @Input(WebhookUpdateRequest) message: WebhookUpdateRequest): Promise<Webhook> {
+    await this.recipients.demand(message.url, message.accountId ?? null);
     return this.services.change(request, webhookUpdate, message);
   }
 
@@ -90,5 +98,5 @@ export class WebhooksController {
 
 /** The path of a webhook's URL may be a secret, as those of chats are: who may not change the webhook does not see it. */
 function hidePath(webhook: Webhook): Webhook {
-  return { ...webhook, url: `${new URL(webhook.url).origin}/…` };
+  return webhook.format === 'mail' ? webhook : { ...webhook, url: `${new URL(webhook.url).origin}/…` };
 }

@@ -11,7 +11,7 @@ const STATUSES = new Set([200, 201, 204, 302, 303, 304, 405, 408, 499, ...Object
 export type PanelMetrics = ReturnType<typeof createPanelMetrics>;
 
 export function createPanelMetrics(registry: Registry) {
-  const { counter } = metricsIn(registry);
+  const { counter, gauge } = metricsIn(registry);
   const metrics = {
     requests: counter('tollgate_panel_requests_total', 'Requests answered, pages included', ['method', 'status']),
     refusalsSummed: counter(
@@ -23,7 +23,10 @@ export function createPanelMetrics(registry: Registry) {
       'tollgate_panel_activity_dropped_total',
       'Ended requests that were not recorded, because the database was away for too long',
     ),
+    mails: counter('tollgate_panel_mails_total', 'Attempts to send a mail', ['outcome']),
+    mailFailing: gauge('tollgate_panel_mail_failing', '1 while the mail server does not accept mail, by the last attempt'),
   };
+  for (const outcome of ['accepted', 'failed']) metrics.mails.inc({ outcome }, 0);
   // Counters start at 0: rate() misses an increment from nothing to 1.
   for (const method of METHODS) for (const status of STATUSES) metrics.requests.inc({ method, status: String(status) }, 0);
   for (const journal of ['audit', 'activity']) metrics.refusalsSummed.inc({ journal }, 0);

@@ -64,6 +64,7 @@ describe('an invite of an owner', () => {
       invitedBy: `user/${owner.userId}`,
       ...{ createdAt: expect.any(String), expiresAt: expect.any(String) },
       link: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8081\/panel\/welcome#[\w-]{43}$/),
+      isMailed: false,
     });
     const shown = await panel.send('/invites/show', { method: 'POST', body: { token: readToken(made) } });
     expect(shown.body).toMatchObject({ email: 'ada@example.com', role: 'viewer', password: 'new-or-present' });
@@ -115,8 +116,12 @@ describe('an invite of an owner', () => {
   test('is listed while it is open, and can be withdrawn', async () => {
     const made = await invite({ email: 'ada@example.com', accountId: ACCOUNT, role: 'viewer' });
     const list = () => panel.send('/invites', { cookie: owner.cookie });
-    const { link: _, ...invited } = made.body;
-    expect((await list()).body).toEqual({ invites: [invited], nextCursor: null });
+    const { link: _, isMailed: __, ...invited } = made.body;
+    expect((await list()).body).toEqual({
+      invites: [invited],
+      nextCursor: null,
+      mail: { isSetUp: false, failure: null, failingSince: null },
+    });
     const stranger = await panel.person('owner', OTHER);
     const withdraw = (cookie: string) => panel.send(`/invites/${invited.inviteId}`, { method: 'DELETE', cookie });
     expect((await withdraw(stranger.cookie)).status).toBe(404);

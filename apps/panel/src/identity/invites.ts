@@ -72,11 +72,15 @@ export class Invites {
   }
 
   /** Open invites of the accounts, or of all and the platform, newest first. */
-  async list(accounts: 'all' | string[], page: PageQuery): Promise<InviteListReply> {
+  async list(accounts: 'all' | string[], page: PageQuery): Promise<Omit<InviteListReply, 'mail'>> {
     const open = { acceptedAt: null, expiresAt: { gt: new Date() } };
     const where = { ...open, ...(accounts !== 'all' && { accountId: { in: accounts } }) };
     const { rows, nextCursor } = toPage(await this.prisma.panelInvite.findMany({ where, ...newestFirst(page) }), page);
     return { invites: rows.map(renderInvite), nextCursor };
+  }
+
+  async isOpen(inviteId: string): Promise<boolean> {
+    return (await this.prisma.panelInvite.count({ where: { id: inviteId, acceptedAt: null, expiresAt: { gt: new Date() } } })) > 0;
   }
 
   /** @throws {PanelError} `not_found` */

@@ -45,6 +45,7 @@ import type {
   WebhookUpdateRequest,
   WebhookWithSecret,
 } from '#contracts/billing/webhooks.js';
+import type { MailState } from './identity.js';
 
 export type { Account, Balance };
 
@@ -191,6 +192,10 @@ export type ProjectUpdateBody = Omit<ProjectUpdateRequest, 'projectId'>;
 /** `GET /accounts/{a}/usage` and `usage.csv`; `{a}` is `all` for the whole platform. */
 export type { BilledRequest, PinnedPrice, RequestBill, UsageQueryReply, UsageRow };
 
+export interface ShownWebhooks extends WebhookListReply {
+  mail: MailState;
+}
+
 /** `POST /accounts/{a}/webhooks`. Replies `WebhookAdded`. */
 export type WebhookAddBody = Omit<WebhookAddRequest, 'accountId'>;
 
@@ -204,18 +209,8 @@ export type WebhookRotateBody = Omit<WebhookRotateRequest, 'accountId' | 'webhoo
 export type WebhookReplayBody = Omit<WebhookReplayRequest, 'accountId' | 'webhookId'>;
 
 /**
- * `GET /accounts/{a}/webhooks` replies `WebhookListReply`. Who may not change webhooks sees the origin of their URLs alone.
+ * `GET /accounts/{a}/webhooks` replies `ShownWebhooks`. Who may not change webhooks sees the origin of their URLs alone.
  * `DELETE /accounts/{a}/webhooks/{webhookId}` replies the `Webhook` as it was, `POST …/test` and `POST …/events/{eventId}/send` reply
  * `WebhookTestReply`, `GET …/deliveries?limit&cursor` replies `DeliveryListReply`.
  */
-export type {
-  Delivery,
-  DeliveryListReply,
-  Webhook,
-  WebhookAdded,
-  WebhookFormat,
-  WebhookListReply,
-  WebhookReplayReply,
-  WebhookTestReply,
-  WebhookWithSecret,
-};
+export type { Delivery, DeliveryListReply, Webhook, WebhookAdded, WebhookFormat, WebhookReplayReply, WebhookTestReply, WebhookWithSecret };

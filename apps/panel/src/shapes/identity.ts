@@ -239,6 +239,16 @@ export class MemberUpdateRequest {
 export interface InviteListReply {
   invites: Invite[];
   nextCursor: string | null;
+  mail: MailState;
+}
+
+/** The mail server, as the replica that replies saw it last. */
+export interface MailState {
+  /** False: the panel sends no mail. */
+  isSetUp: boolean;
+  /** Its answer to the last mail that it did not accept. Null: it accepted the last one. */
+  failure: string | null;
+  failingSince: string | null;
 }
 
 export interface Invite {
@@ -254,7 +264,7 @@ export interface Invite {
   expiresAt: string;
 }
 
-// `POST /invites`. Replies `CreatedInvite`.
+// `POST /invites`. Replies `SentInvite`.
 export class InviteCreateRequest {
   @Text(CREDENTIAL_MAX) email!: string;
   /** Absent: the platform. */
@@ -267,6 +277,12 @@ export class InviteCreateRequest {
 export interface CreatedInvite extends Invite {
   /** Works once, within 24 hours. Shown once. */
   link: string;
+}
+
+/** Reply of `POST /invites`. */
+export interface SentInvite extends CreatedInvite {
+  /** True: the link is on its way by mail too. */
+  isMailed: boolean;
 }
 
 // `POST /invites/show`, without a session: the invite of a link. Replies `InviteView`.

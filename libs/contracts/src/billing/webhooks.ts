@@ -3,8 +3,11 @@ import { Endpoint } from '../endpoint.js';
 import type { MoneyEvent } from './events.js';
 import { Id, Instant, type Paged, Text } from './fields.js';
 
-/** Form of the messages of a webhook: the event as JSON, or `{"text": …}` with one sentence about it, as Slack and others take it. */
-export const WEBHOOK_FORMATS = ['json', 'slack'] as const;
+/**
+ * Form of the messages of a webhook: the event as JSON; `{"text": …}` with one sentence about it, as Slack and others take it; or this sentence
+ * by mail, to a URL such as `mailto:ada@example.com`.
+ */
+export const WEBHOOK_FORMATS = ['json', 'slack', 'mail'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
 /** A URL that gets money events by POST. */
@@ -45,7 +48,7 @@ export class WebhookAddRequest {
   @IsOptional() @Id() webhookId?: string;
   /** Absent: the events of all accounts. */
   @IsOptional() @Id() accountId?: string;
-  /** With https; with http only if private networks are allowed. */
+  /** With https; with http only if private networks are allowed. `mailto:` and an address for the format `mail`. */
   @Text(2_048) url!: string;
   /** Default: `json`. */
   @IsOptional() @IsIn(WEBHOOK_FORMATS) format?: WebhookFormat;

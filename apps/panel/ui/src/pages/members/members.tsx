@@ -2,7 +2,6 @@ import { useState } from 'react';
 import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
 import type { Project } from '../../../../src/shapes/billing.js';
 import type {
-  CreatedInvite,
   CreatedToken,
   Grant,
   Invite,
@@ -13,6 +12,7 @@ import type {
   MemberUpdateRequest,
   Permission,
   Role,
+  SentInvite,
   Token,
   TokenCreateRequest,
   TokenListReply,
@@ -24,6 +24,7 @@ import { Button } from '../../parts/button.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { Confirm, DialogForm, DoneDialog } from '../../parts/dialog.js';
 import { SelectField, TextField } from '../../parts/field.js';
+import { MailFailure } from '../../parts/mail-failure.js';
 import { Moment } from '../../parts/moment.js';
 import { Card, Empty, Page } from '../../parts/page.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
@@ -111,6 +112,7 @@ export function Members() {
       </Card>
       {may('members') && (
         <Card flush title="Open invites" note="a link works once, within 24 hours">
+          <MailFailure mail={invites.data?.mail} />
           <Table<Invite>
             caption="Open invites"
             rows={invites.data?.invites}
@@ -209,7 +211,7 @@ export function NewInvite({ accountId, projects, onClose }: { accountId: string 
   const [chosen, setRole] = useState<Role>();
   const roles = listRoles(place);
   const role = roles.find(([name]) => name === chosen)?.[0] ?? (accountId ? (projectId ? 'project-developer' : 'developer') : 'auditor');
-  const inviting = useChange<CreatedInvite>(() => ({
+  const inviting = useChange<SentInvite>(() => ({
     method: 'POST',
     path: '/invites',
     body: { email, role, ...(accountId && { accountId }), ...(projectId && { projectId }) } satisfies InviteCreateRequest,
@@ -219,7 +221,10 @@ export function NewInvite({ accountId, projects, onClose }: { accountId: string 
       <DoneDialog title="Invite created" onClose={onClose}>
         {(onCopied) => (
           <>
-            <p>Send this link to {email}. It works once, within 24 hours, and is not shown again.</p>
+            <p>
+              {inviting.data.isMailed ? `The link is on its way to ${email}. You can send it yourself too.` : `Send this link to ${email}.`}{' '}
+              It works once, within 24 hours, and is not shown again.
+            </p>
             <CopyLine text={inviting.data.link} label="Copy the link" wrap onCopied={onCopied} />
           </>
         )}

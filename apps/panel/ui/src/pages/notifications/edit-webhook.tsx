@@ -34,7 +34,7 @@ export function EditWebhook({ webhook, onAsk, onClose }: EditWebhookProps) {
   }));
   return (
     <DialogForm
-      title={`Webhook to ${splitUrl(webhook.url).host}`}
+      title={`Notifications to ${splitUrl(webhook.url).host}`}
       submit="Save"
       change={saving}
       onDone={onClose}
@@ -44,12 +44,12 @@ export function EditWebhook({ webhook, onAsk, onClose }: EditWebhookProps) {
           <Button look="danger" onClick={() => onAsk('remove')}>
             Remove
           </Button>
-          <Button onClick={() => onAsk('rotate')}>New secret</Button>
+          {format !== 'mail' && <Button onClick={() => onAsk('rotate')}>New secret</Button>}
         </>
       }
     >
-      <UrlField value={url} onText={setUrl} />
-      <FormatField value={format} onChoose={setFormat} />
+      {format !== 'mail' && <FormatField value={format} hasMail={false} onChoose={setFormat} />}
+      <UrlField format={format} value={url} onText={setUrl} />
       <SelectField
         label="Events"
         options={[
@@ -59,7 +59,7 @@ export function EditWebhook({ webhook, onAsk, onClose }: EditWebhookProps) {
         value={isMuted ? 'off' : 'on'}
         onChoose={(choice) => setMuted(choice === 'off')}
       />
-      <NetworkField value={allowsPrivate} onChoose={setAllowsPrivate} />
+      {format !== 'mail' && <NetworkField value={allowsPrivate} onChoose={setAllowsPrivate} />}
     </DialogForm>
   );
 }

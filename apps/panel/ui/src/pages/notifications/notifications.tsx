@@ -1,10 +1,11 @@
 import { useState } from 'react';
 import { Link, useLocation, useSearch } from 'wouter';
-import type { Webhook, WebhookListReply } from '../../../../src/shapes/billing.js';
+import type { ShownWebhooks, Webhook } from '../../../../src/shapes/billing.js';
 import { useApi } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
+import { MailFailure } from '../../parts/mail-failure.js';
 import { Moment } from '../../parts/moment.js';
 import { Card, Empty, Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
@@ -22,7 +23,7 @@ type Asking = { kind: 'new' } | { kind: 'edit' | 'rotate' | 'test' | 'remove'; w
 /** Who is told what happens to the money of an account, and what came of each event. */
 export function Notifications() {
   const { account, may } = useSession();
-  const { data } = useApi<WebhookListReply>(`/accounts/${account}/webhooks`, { refetchMs: REFETCH_MS });
+  const { data } = useApi<ShownWebhooks>(`/accounts/${account}/webhooks`, { refetchMs: REFETCH_MS });
   const [path] = useLocation();
   const chosen = new URLSearchParams(useSearch()).get('webhook');
   const [asking, setAsking] = useState<Asking>();
@@ -30,15 +31,16 @@ export function Notifications() {
   const shown = data?.webhooks.find(({ webhookId }) => webhookId === chosen) ?? data?.webhooks[0];
   const newWebhook = may('notifications') && (
     <Button look="primary" icon="plus" onClick={() => setAsking({ kind: 'new' })}>
-      New webhook
+      New notification
     </Button>
   );
   return (
     <Page
       title="Notifications"
-      about="Webhooks get a signed message when a budget passes a threshold or refuses a request, the balance is low, a plan or a key ends, or the account is frozen."
+      about="Programs, chats and people get a message when a budget passes a threshold or refuses a request, the balance is low, a plan or a key ends, or the account is frozen."
       actions={newWebhook}
     >
+      <MailFailure mail={data?.mail} />
       <Card flush>
         <Table<Webhook>
           caption="Webhooks"
@@ -58,7 +60,7 @@ export function Notifications() {
           columns={[
             { head: 'Webhook', grow: true, cell: (webhook) => <Address webhook={webhook} href={`${path}?webhook=${webhook.webhookId}`} /> },
             { head: 'State', wrap: true, cell: (webhook) => <State webhook={webhook} /> },
-            { head: 'Gets', wide: true, cell: ({ format }) => (format === 'slack' ? 'Sentences' : 'JSON') },
+            { head: 'Gets', wide: true, cell: ({ format }) => (format === 'json' ? 'JSON' : 'Sentences') },
             { head: 'Added', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} format="day" /> },
             {
               head: '',
@@ -70,7 +72,7 @@ export function Notifications() {
       </Card>
       {/* The deliveries of a webhook that was removed are not there to load again. */}
       {shown && asking?.kind !== 'remove' && <Deliveries key={shown.webhookId} webhook={shown} />}
-      {asking?.kind === 'new' && <NewWebhook onClose={close} />}
+      {asking?.kind === 'new' && <NewWebhook hasMail={data?.mail.isSetUp ?? false} onClose={close} />}
       {asking?.kind === 'edit' && <EditWebhook webhook={asking.webhook} onAsk={(kind) => setAsking({ ...asking, kind })} onClose={close} />}
       {asking?.kind === 'rotate' && <RotateSecret webhook={asking.webhook} onClose={close} />}
       {asking?.kind === 'remove' && <RemoveWebhook webhook={asking.webhook} onClose={close} />}

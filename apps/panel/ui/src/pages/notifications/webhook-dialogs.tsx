@@ -18,7 +18,7 @@ import { FormatField, NetworkField, UrlField } from './webhook-fields.js';
 import { splitUrl } from './webhook-words.js';
 
 /** Adds a webhook and shows its secret once. */
-export function NewWebhook({ onClose }: { onClose: () => void }) {
+export function NewWebhook({ hasMail, onClose }: { hasMail: boolean; onClose: () => void }) {
   const { account } = useSession();
   // Made once: a form that is sent twice adds one webhook.
   const [webhookId] = useState(() => crypto.randomUUID());
@@ -30,12 +30,19 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
     path: `/accounts/${account}/webhooks`,
     body: { webhookId, url, format, ...(allowsPrivate && { allowPrivateNetwork: true }) } satisfies WebhookAddBody,
   }));
-  if (adding.data) return <Secret title="Webhook added" secret={adding.data.secret} onClose={onClose} />;
+  if (adding.data && format !== 'mail') return <Secret title="Webhook added" secret={adding.data.secret} onClose={onClose} />;
   return (
-    <DialogForm title="New webhook" submit="Add webhook" change={adding} onClose={onClose}>
-      <UrlField value={url} onText={setUrl} />
-      <FormatField value={format} onChoose={setFormat} />
-      <NetworkField value={allowsPrivate} onChoose={setAllowsPrivate} />
+    <DialogForm title="New notification" submit="Add" change={adding} onDone={format === 'mail' ? onClose : undefined} onClose={onClose}>
+      <FormatField
+        value={format}
+        hasMail={hasMail}
+        onChoose={(chosen) => {
+          setFormat(chosen);
+          setUrl('');
+        }}
+      />
+      <UrlField format={format} value={url} onText={setUrl} />
+      {format !== 'mail' && <NetworkField value={allowsPrivate} onChoose={setAllowsPrivate} />}
     </DialogForm>
   );
 }
@@ -110,7 +117,7 @@ export function TestWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
       change={testing}
       onClose={onClose}
     >
-      <p>Sends one signed message of kind test, also while the webhook is muted.</p>
+      <p>Sends one message of kind test, also while the webhook is muted.</p>
       <Answer reply={testing.data} />
     </DialogForm>
   );

@@ -4,7 +4,22 @@ import { SelectField, TextField } from '../../parts/field.js';
 
 const URL_LENGTH_MAX = 2_048;
 
-export function UrlField({ value, onText }: { value: string; onText: (text: string) => void }) {
+const MAILTO = 'mailto:';
+
+/** The URL of a webhook; for mail the address alone. */
+export function UrlField({ format, value, onText }: { format: WebhookFormat; value: string; onText: (text: string) => void }) {
+  if (format === 'mail') {
+    return (
+      <TextField
+        label="E-mail"
+        type="email"
+        hint="Of a person who may see this page."
+        value={value.replace(MAILTO, '')}
+        onText={(text) => onText(MAILTO + text.trim().toLowerCase())}
+        required
+      />
+    );
+  }
   return (
     <TextField
       label="URL"
@@ -20,13 +35,21 @@ export function UrlField({ value, onText }: { value: string; onText: (text: stri
   );
 }
 
-export function FormatField({ value, onChoose }: { value: WebhookFormat; onChoose: (format: WebhookFormat) => void }) {
+interface FormatFieldProps {
+  value: WebhookFormat;
+  /** True when there is a mail server. */
+  hasMail: boolean;
+  onChoose: (format: WebhookFormat) => void;
+}
+
+export function FormatField({ value, hasMail, onChoose }: FormatFieldProps) {
   return (
     <SelectField
       label="For"
       options={[
         ['json', 'A program: the event as JSON'],
         ['slack', 'Slack or a chat like it: one sentence'],
+        ...(hasMail ? [['mail', 'A person, by mail: one sentence'] as const] : []),
       ]}
       value={value}
       onChoose={onChoose}

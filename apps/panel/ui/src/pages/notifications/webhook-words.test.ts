@@ -36,6 +36,10 @@ test('a URL is its host and the rest', () => {
   expect(splitUrl('https://hooks.example.com:8443/acme?team=web')).toEqual({ host: 'hooks.example.com:8443', path: '/acme?team=web' });
 });
 
+test('the URL of a mail is its address', () => {
+  expect(splitUrl('mailto:ada@example.com')).toEqual({ host: 'ada@example.com', path: 'by mail' });
+});
+
 test('a URL whose path is hidden stays readable', () => {
   expect(splitUrl('https://hooks.example.com/…')).toEqual({ host: 'hooks.example.com', path: '/…' });
 });

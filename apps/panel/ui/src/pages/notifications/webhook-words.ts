@@ -29,8 +29,9 @@ export const DELIVERY_STATES: Record<Delivery['state'], { name: string; tone: To
   failed: { name: 'Not delivered', tone: 'bad' },
 };
 
-/** `hooks.example.com` of the URL of a webhook, and the rest behind it. */
+/** `hooks.example.com` of the URL of a webhook, and the rest behind it; for mail the address. */
 export function splitUrl(url: string): { host: string; path: string } {
+  if (url.startsWith('mailto:')) return { host: url.replace('mailto:', ''), path: 'by mail' };
   const { host, pathname, search } = new URL(url);
   return { host, path: decodeURI(pathname) + search };
 }

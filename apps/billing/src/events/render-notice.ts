@@ -1,4 +1,5 @@
 import type { MoneyEventKind } from '#contracts/billing/events.js';
+import type { MailSendRequest } from '#contracts/panel.js';
 import { describeEvent } from '#contracts/rules/event-sentences.js';
 import { roundUsd } from '#money/round-usd.js';
 
@@ -15,6 +16,9 @@ const PAGES: Record<MoneyEventKind, string> = {
   'ledger-fault': 'overview',
 };
 
+/** Room for the names and the reason of an event. */
+const SENTENCE_LENGTH_MAX = 2_000;
+
 /** An event, or the message of a test, which has no account. */
 export interface Describable {
   kind: string;
@@ -23,10 +27,21 @@ export interface Describable {
 
 /** Renders one sentence and a link for chats that take Slack's messages. `panelUrl` is null where it is not known. */
 export function renderSlack(event: Describable, panelUrl: string | null): { text: string } {
-  if (event.kind === 'test') return { text: 'Tollgate: this is a test. Events of the account come here.' };
-  const sentence = escapeLinks(describeEvent({ ...event }, roundUsd));
-  const page = Object.hasOwn(PAGES, event.kind) ? PAGES[event.kind as MoneyEventKind] : 'overview';
-  return { text: panelUrl === null ? sentence : `${sentence} ${panelUrl}/panel/a/${event.accountId}/${page}` };
+  const { sentence, page } = renderNotice(event);
+  const text = escapeLinks(sentence);
+  return { text: panelUrl === null || page === undefined ? text : `${text} ${panelUrl}/panel/a/${event.accountId}/${page}` };
+}
+
+/** Renders what the panel mails to the address of a `mailto:` URL. */
+export function renderMail(event: Describable, url: string): MailSendRequest {
+  const { accountId } = event;
+  return { email: url.replace('mailto:', ''), ...(accountId !== undefined && { accountId }), ...renderNotice(event) };
+}
+
+function renderNotice(event: Describable): { sentence: string; page?: string } {
+  if (event.kind === 'test') return { sentence: 'Tollgate: this is a test. Events of the account come here.' };
+  const sentence = describeEvent({ ...event }, roundUsd).slice(0, SENTENCE_LENGTH_MAX);
+  return { sentence, page: Object.hasOwn(PAGES, event.kind) ? PAGES[event.kind as MoneyEventKind] : 'overview' };
 }
 
 /** Names may hold the signs of Slack's links and mentions. */

@@ -1,4 +1,4 @@
-import { renderSlack } from './render-slack.js';
+import { renderMail, renderSlack } from './render-notice.js';
 
 const ACME = '0190a6f0-7c1e-7000-8000-00000000000a';
 const threshold = {
@@ -27,5 +27,18 @@ test('a name makes no link and mentions no one', () => {
 test('a test says that it is one', () => {
   expect(renderSlack({ kind: 'test' }, 'https://panel.example.com')).toEqual({
     text: 'Tollgate: this is a test. Events of the account come here.',
+  });
+});
+
+test('a mail has the address, the account, the sentence and its page', () => {
+  expect(renderMail(threshold, 'mailto:ada@example.com')).toEqual({
+    ...{ email: 'ada@example.com', accountId: ACME, page: 'budgets' },
+    sentence: 'Acme: the monthly budget of project web has spent 80 %, $400.12 of $500.00.',
+  });
+});
+
+test('the mail of a test is of no account', () => {
+  expect(renderMail({ kind: 'test' }, 'mailto:ada@example.com')).toEqual({
+    ...{ email: 'ada@example.com', sentence: 'Tollgate: this is a test. Events of the account come here.' },
   });
 });

@@ -1,0 +1,66 @@
+import { webhookAdd } from '#contracts/billing/webhooks.js';
+import { MailServer } from '../../test/mail-server.js';
+import { PanelFixture } from '../../test/panel-fixture.js';
+import { MailController } from '../api/mail.controller.js';
+
+const ACME = '0190a6f0-7c1e-7000-8000-00000000000a';
+const OTHER = '0190a6f0-7c1e-7000-8000-00000000000f';
+const SENTENCE = 'Acme: the monthly budget of project web has spent 80 %, $400.12 of $500.00.';
+
+const server = await MailServer.start();
+const panel = await PanelFixture.open({ smtpUrl: server.url, smtpFrom: 'tollgate@example.com' });
+const owner = await panel.person('owner', ACME);
+const developer = await panel.person('developer', ACME);
+const stranger = await panel.person('owner', OTHER);
+afterAll(async () => {
+  await panel.close();
+  await server.stop();
+});
+beforeEach(() => {
+  server.received.length = 0;
+  panel.messaging.answer(webhookAdd, (message) => ({ ...message, secret: null }) as never);
+});
+
+const send = (email: string) => panel.app.get(MailController).send({ email, accountId: ACME, sentence: SENTENCE, page: 'budgets' });
+const add = (email: string) =>
+  panel.send(`/accounts/${ACME}/webhooks`, { method: 'POST', body: { url: `mailto:${email}`, format: 'mail' }, cookie: owner.cookie });
+
+test('a notice is one sentence with links to its page and to the page that ends the mails', async () => {
+  expect(await send(owner.email)).toMatchObject({ accepted: true });
+  const [mail] = server.received;
+  expect([mail?.to, mail?.raw.match(/http\S+/g)]).toEqual([
+    [owner.email],
+    [`http://127.0.0.1:8081/panel/a/${ACME}/budgets`, `http://127.0.0.1:8081/panel/a/${ACME}/notifications`],
+  ]);
+});
+
+test('no mail goes to people of other accounts, to those who may not see the balance, to strangers and to disabled people', async () => {
+  const disabled = await panel.person('finance', ACME);
+  await panel.change(`UPDATE panel.user SET disabled_at = now() WHERE id = '${disabled.userId}'`);
+  const emails = [stranger.email, developer.email, 'nobody@example.com', disabled.email];
+  const answers = await Promise.all(emails.map(send));
+  expect(answers.map(({ accepted }) => accepted)).toEqual([false, false, false, false]);
+  expect(server.received).toEqual([]);
+});
+
+test('only the address of a person who may see the notifications becomes a destination', async () => {
+  const replies = [await add(owner.email), await add(developer.email), await add('nobody@example.com')];
+  expect(replies.map(({ status, body }) => [status, body.error?.param])).toEqual([
+    [201, undefined],
+    [400, 'url'],
+    [400, 'url'],
+  ]);
+});
+
+test('an invite is mailed with its link, and the link is in the reply too', async () => {
+  const body = { email: 'eve@example.com', role: 'viewer', accountId: ACME };
+  const reply = await panel.send('/invites', { method: 'POST', body, cookie: owner.cookie });
+  await server.until(() => server.received.length === 1);
+  expect([reply.status, reply.body.isMailed, server.received[0]?.to]).toEqual([201, true, ['eve@example.com']]);
+  expect(server.received[0]?.raw).toContain(reply.body.link);
+});
+
+test('the lists that mail belongs to have the state of the mail server', async () => {
+  const { body } = await panel.send(`/invites?accountId=${ACME}`, { cookie: owner.cookie });
+  expect(body.mail).toEqual({ isSetUp: true, failure: null, failingSince: null });
+});

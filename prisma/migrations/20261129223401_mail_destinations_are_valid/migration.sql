@@ -1,0 +1,2 @@
+-- online
+ALTER TABLE billing.webhook VALIDATE CONSTRAINT webhook_format_check;
