@@ -36,6 +36,13 @@ test.each<[sentence: string, event: { kind: string } & Record<string, unknown>]>
   ],
   ['Acme: the account is frozen, an unpaid bill.', { kind: 'account-frozen', accountName: 'Acme', reason: 'an unpaid bill' }],
   ['Acme: the account is frozen.', { kind: 'account-frozen', accountName: 'Acme', reason: null }],
+  [
+    'Acme: project web has spent $9 in the hour from 2027-01-31 12:00 UTC, its median hour is $1.',
+    {
+      ...{ kind: 'spend-unusual', accountName: 'Acme', projectName: 'web', hour: '2027-01-31T12:00:00.000Z' },
+      ...{ spentPicoUsd: '9000000000000', medianPicoUsd: '1000000000000' },
+    },
+  ],
   ['Acme: the ledger check found a fault, I2, I5.', { kind: 'ledger-fault', accountName: 'Acme', invariants: ['I2', 'I5'] }],
   ['Acme: colour-mixed.', { kind: 'colour-mixed', accountName: 'Acme' }],
 ])('%s', (sentence, event) => {

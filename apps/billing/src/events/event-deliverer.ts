@@ -3,6 +3,7 @@ import type { ConfirmedPublisher } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 import { Rounds } from '../rounds.js';
 import { Leadership } from '../sql/leadership.js';
+import { announceSpend } from './announce-spend.js';
 import { countUndelivered, keepEvents, type UndeliveredEvents } from './keep-events.js';
 import { publishEvents } from './publish-events.js';
 import type { WebhookDeliveries } from './webhook-deliveries.js';
@@ -84,6 +85,7 @@ export class EventDeliverer {
     const { keepIntervalMs = KEEP_INTERVAL_MS, onCounted } = this.options;
     if (performance.now() - this.keptAt < keepIntervalMs) return;
     this.keptAt = performance.now();
+    await announceSpend(connection);
     await keepEvents(connection);
     onCounted?.(await countUndelivered(connection));
   }

@@ -14,6 +14,7 @@ const PAGES: Record<MoneyEventKind, string> = {
   'key-expiring': 'keys',
   'account-frozen': 'overview',
   'ledger-fault': 'overview',
+  'spend-unusual': 'usage',
 };
 
 /** Room for the names and the reason of an event. */

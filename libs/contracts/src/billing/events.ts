@@ -67,6 +67,7 @@ export const MONEY_EVENT_KINDS = [
   'key-expiring',
   'account-frozen',
   'ledger-fault',
+  'spend-unusual',
 ] as const;
 export type MoneyEventKind = (typeof MONEY_EVENT_KINDS)[number];
 
@@ -198,6 +199,25 @@ export class LedgerFault extends MoneyEvent {
 /** The scheduled ledger check found that invariants of an account are broken: once a day for the same ones. */
 export const ledgerFault = new Topic('billing.v1.event.ledger-fault', LedgerFault, 'The ledger check found a fault in an account');
 
+export class SpendUnusual extends MoneyEvent {
+  @Id() projectId!: string;
+  /** Its name when the event was written. */
+  @IsOptional() @Text(NAME_LENGTH_MAX) projectName?: string;
+  /** Start of the hour. */
+  @Instant() hour!: string;
+  /** Amount that the project had spent in the hour when the event was written. */
+  @Matches(PICO_USD) spentPicoUsd!: string;
+  /** The median of its hours with spend of the seven days before. */
+  @Matches(PICO_USD) medianPicoUsd!: string;
+}
+
+/** A project spends at least a dollar in an hour, and more than six times its median hour: once for an hour. */
+export const spendUnusual = new Topic(
+  'billing.v1.event.spend-unusual',
+  SpendUnusual,
+  'A project spends far more than in its ordinary hours',
+);
+
 export const MONEY_EVENT_TOPICS = {
   'balance-low': balanceLow,
   'balance-exhausted': balanceExhausted,
@@ -208,4 +228,5 @@ export const MONEY_EVENT_TOPICS = {
   'key-expiring': keyExpiring,
   'account-frozen': accountFrozen,
   'ledger-fault': ledgerFault,
+  'spend-unusual': spendUnusual,
 } satisfies Record<MoneyEventKind, Topic<MoneyEvent>>;

@@ -32,6 +32,8 @@ const SENTENCES = {
   'key-expiring': (words) =>
     `the key ${words.text('keyName', 'keyId')} of project ${words.text('projectName', 'projectId')} ends on ${words.time('expiresAt')}`,
   'account-frozen': (words) => `the account is frozen${words.has('reason') ? `, ${words.text('reason')}` : ''}`,
+  'spend-unusual': (words) =>
+    `project ${words.text('projectName', 'projectId')} has spent ${words.usd('spentPicoUsd')} in the hour from ${words.time('hour')}, its median hour is ${words.usd('medianPicoUsd')}`,
   'ledger-fault': (words) => `the ledger check found a fault, ${words.text('invariants')}`,
 } as const satisfies Record<string, (words: Words) => string>;
 

@@ -37,7 +37,7 @@ export function Notifications() {
   return (
     <Page
       title="Notifications"
-      about="Programs, chats and people get a message when a budget passes a threshold or refuses a request, the balance is low, a plan or a key ends, or the account is frozen."
+      about="Programs, chats and people get a message when a budget passes a threshold or refuses a request, the balance is low, a project spends far more than it ordinarily does, a plan or a key ends, or the account is frozen."
       actions={newWebhook}
     >
       <MailFailure mail={data?.mail} />
