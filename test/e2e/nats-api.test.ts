@@ -171,7 +171,8 @@ describe('the examples of the page', () => {
         if (subject.startsWith(`${user.split('-')[0]}.`)) as(user).publish(subject, codec.encode(event));
     // The examples do not cause these money events: `money-events.integration.test.ts` and `event-deliverer.integration.test.ts` do.
     for (const { subject, event } of EVENTS)
-      if (/\.(budget-\w+|key-expiring|account-frozen|ledger-fault|spend-unusual)$/.test(subject)) as('billing').publish(subject, codec.encode(event));
+      if (/\.(budget-\w+|key-expiring|account-frozen|ledger-fault|spend-unusual)$/.test(subject))
+        as('billing').publish(subject, codec.encode(event));
   });
 
   test.each(EXAMPLES.map((example, index) => [`${index + 1}: ${example.subject}`, example] as const))('%s', async (_, example) => {
