@@ -176,8 +176,9 @@ test('a budget of a customer is its own until the operator sets it', async () =>
   const { rows } = await ledger.sql.query(`SELECT before, after FROM billing.audit WHERE target = $1 ORDER BY id DESC LIMIT 2`, [
     `budget/${budgetId}`,
   ]);
+  const named = { period: 'day', projectId: null, keyId: null };
   expect(rows).toEqual([
-    { before: { limitTokens: 15 }, after: { limitTokens: 5, operatorLimitTokens: 15 } },
-    { before: { setBy: 'customer', limitTokens: 20 }, after: { limitTokens: 15 } },
+    { before: { ...named, limitTokens: 15 }, after: { ...named, limitTokens: 5, operatorLimitTokens: 15 } },
+    { before: { ...named, setBy: 'customer', limitTokens: 20 }, after: { ...named, limitTokens: 15 } },
   ]);
 });
