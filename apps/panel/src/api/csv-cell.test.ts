@@ -24,6 +24,16 @@ test.each([
   expect(renderCell(value)).toBe(cell);
 });
 
+test('every character that Unicode makes a sign of begins a formula [sec-csv-formula]', () => {
+  const signs: string[] = [];
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const one = String.fromCodePoint(code);
+    if (/^[=+\-@]/.test(one.normalize('NFKC'))) signs.push(one);
+  }
+  expect(signs.length).toBeGreaterThan(10);
+  expect(signs.filter((sign) => renderCell(`${sign}1+1`) !== `"'${sign}1+1"`)).toEqual([]);
+});
+
 const SIGNS = [...'=+-@＝＋－＠'];
 const hostile = fc.oneof(
   fc.constantFrom(

@@ -85,8 +85,8 @@ function line(cells: readonly Cell[]): string {
   return `${cells.map(renderCell).join(',')}\r\n`;
 }
 
-/** Characters with which a formula begins: ASCII, full-width and small forms, super- and subscripts, and the minus sign. */
-const SIGN = '[=+\\-@＝＋－＠﹦﹢﹣﹫⁼⁺⁻₌₊₋−]';
+/** Characters with which a formula begins: all of which compatibility forms (NFKC) begin with a sign of ASCII, and the minus sign. */
+const SIGN = '[=+\\-@＝＋－＠﬩﹢﹣﹦﹫⁺⁻⁼₊₋₌−⩵⩶]';
 /** Characters that a spreadsheet skips before a sign: white space, control and invisible characters, and quotes that it takes for its own. */
 const SKIPPED = '["\\s\\p{C}\\p{Z}\\p{Default_Ignorable_Code_Point}]*';
 /** A sign at the start of the text, or behind a character at which some spreadsheets begin another cell. */

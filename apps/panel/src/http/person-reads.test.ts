@@ -7,7 +7,7 @@ const outcome = (entering: Promise<unknown>): Promise<unknown> =>
   );
 const REFUSED = ['rate_limit_exceeded', 1];
 
-test('a person has two reads at once, and eight wait; another person does not', async () => {
+test('a person has two reads at once, and sixteen wait; another person does not', async () => {
   const reads = new PersonReads();
   const all = Array.from({ length: PERSON_READS_MAX + PERSON_WAITING_MAX + 1 }, () => reads.enter('one'));
   expect([await outcome(all.at(-1) as Promise<unknown>), await outcome(reads.enter('two'))]).toEqual([REFUSED, 'entered']);

@@ -2,8 +2,8 @@ import { PanelError } from '../errors/panel-error.js';
 
 /** Reads of the journals that one person has at once, with all sessions and tokens. */
 export const PERSON_READS_MAX = 2;
-/** Reads that wait for them: a page asks for several at once. */
-export const PERSON_WAITING_MAX = 8;
+/** Reads that wait for them: two pages of usage ask for six each. */
+export const PERSON_WAITING_MAX = 16;
 const WAIT_MS = 10_000;
 const RETRY_AFTER_SECONDS = 1;
 
