@@ -2,13 +2,14 @@ import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { STRIPE_KEY, STRIPE_SECRET } from '#testing/fake-stripe.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
 import { TestAuthority } from '#testing/test-certificates.js';
 
 /** The metrics of a new system. Alerts and `rate()` miss the first event of a counter that does not exist before it. */
 
-const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel'] as const;
+const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel', 'payments'] as const;
 const ROUTE_LABELS = ['upstream', 'model', 'upstream_model'];
 
 const served = new TestAuthority().issue('served', { hosts: ['localhost'] });
@@ -24,6 +25,8 @@ beforeAll(async () => {
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }, // nothing listens there: only the counter of traces is wanted
     serviceEnv: {
       gateway: { SERVED_CERTIFICATE_FILES: `${join(folder, 'https.pem')},${join(folder, 'missing.pem')}` },
+      // Nothing is paid here.
+      payments: { STRIPE_SECRET_KEY: STRIPE_KEY, STRIPE_WEBHOOK_SECRET: STRIPE_SECRET, STRIPE_API_URL: 'http://127.0.0.1:9' },
       catalog: { CATALOG_FILE: join(folder, 'catalog.yaml') }, // a route has a cost price, which has a counter
     },
     services: [...SERVICES, 'upstream-sim'],

@@ -12,6 +12,7 @@ import { connectAdministrator, createTenant } from '#testing/tenant.js';
 import { TestAuthority } from '#testing/test-certificates.js';
 import { registerSpanCounts } from '#tracing/span-queue.js';
 import { ProxyMetrics } from '../../apps/inference-proxy/src/metrics/proxy-metrics.js';
+import { createPaymentsMetrics } from '../../apps/payments/src/payments.metrics.js';
 import { prometheusConfig } from '../../scripts/local/prometheus.ts';
 
 /** Set by `npm test` when there is a Prometheus. Without one, the suite is skipped, or fails if `CI` is set. */
@@ -165,13 +166,14 @@ class PrometheusProcess {
   }
 }
 
-/** Metrics of a file with a certificate, of traces and of an upstream's token: the system of the tests has none of them. */
+/** Metrics of a file with a certificate, of traces, of an upstream's token and of payments: the system of the tests has none of them. */
 function otherMetrics(): Promise<string> {
   const registry = new Registry();
   const upstreams = [{ upstream: 'vertex', inUse: 0, connectionsMax: 1, hasToken: true }];
   const metrics = new ProxyMetrics(registry);
   metrics.watch(() => ({ routes: [], models: [], upstreams }));
   metrics.ofRoute({ id: 'vertex', kind: 'gemini' }, 'm', 'theirs').paid(0n);
+  createPaymentsMetrics(registry);
   registerSpanCounts(registry, { exported: 0, failed: 0, dropped: 0 });
   registerCertificateExpiry(registry, () => [{ name: 'ca.pem', read: () => Buffer.from(new TestAuthority().cert) }]);
   return registry.metrics();

@@ -129,7 +129,7 @@ test('no span, metric, log or dashboard has words of prompts or replies, stray t
     metrics: ['gateway', 'panel', 'failing'],
     otlpMetrics: ['gateway', 'panel', 'failing'],
     logs: ['gateway', 'panel', 'failing', traced.tenant.keyId],
-    dashboards: ['gateway', 'panel'],
+    dashboards: ['gateway', 'panel', 'failing'],
     top: ['failing'],
     trace: ['gateway', 'failing', traced.tenant.keyId],
   });

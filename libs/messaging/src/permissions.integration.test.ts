@@ -114,6 +114,7 @@ const CALLERS: Record<string, User[]> = {
   'panel.v1.second-factor.reset': ['cli'],
   'panel.v1.audit.check': ['cli'],
   'panel.v1.audit.list': ['cli'],
+  'panel.v1.mail.send': ['billing', 'cli'],
   'payments.v1.checkout.create': ['cli', 'panel'],
   'payments.v1.auto-topup.set': ['cli', 'panel'],
   'payments.v1.auto-topup.remove': ['cli', 'panel'],
