@@ -1,8 +1,7 @@
 import type { Margin, MarginGroup, MarginRow, UsageMarginReply, UsageMarginRequest } from '#contracts/billing/margin.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { inTransaction } from '../sql/transaction.js';
 import { listCostRates } from './cost-rates.js';
-import { apartCost, IMAGES_UNKNOWN, RATE_COLUMNS, requireJournal, selectApart, selectUsed, USED_COST } from './month-usage.js';
+import { apartCost, IMAGES_UNKNOWN, RATE_COLUMNS, readMonth, requireJournal, selectApart, selectUsed, USED_COST } from './month-usage.js';
 
 const ROWS_MAX = 2_000;
 
@@ -39,7 +38,7 @@ export function marginMonth(connection: PgConnection, { month, by, costs }: Usag
       imagesUnknown: total?.imagesUnknown ?? 0,
     };
   };
-  return inTransaction(connection, read, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  return readMonth(connection, read);
 }
 
 interface SummedRow extends Margin {

@@ -1,6 +1,7 @@
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { moment, monthAfter, monthStart } from '../journal/journal-rows.js';
+import { inTransaction } from '../sql/transaction.js';
 import { DETACHED_TO, LATE_SETTLEMENTS, USAGE_ENTRIES } from '../usage/usage-entries.js';
 import type { RateRules } from './rates.js';
 import { flatCost, summedTokenCost, sumPrompts, TOKEN_COLUMNS } from './usage-cost.js';
@@ -35,6 +36,18 @@ export async function selectUsed(connection: PgConnection, month: string, keys: 
 
 /** Cost of a row `e` of `selectUsed` at flat prices, as if all of its requests were billed. */
 export const USED_COST = `${flatCost('e', 'p')} + requests * coalesce(p.request_price, 0)`;
+
+/**
+ * Reads the usage of a month in one snapshot. Its rows fall into few groups, which Postgres does not foresee: it would sort them on disk to add
+ * them up, and takes two thirds of the time with a hash table.
+ */
+export function readMonth<Result>(connection: PgConnection, read: () => Promise<Result>): Promise<Result> {
+  const work = async (): Promise<Result> => {
+    await connection.query('SET LOCAL enable_sort = off');
+    return read();
+  };
+  return inTransaction(connection, work, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+}
 
 /** @throws {ServiceError} `conflict` when settlements of the month, or those that its late settlements correct, are detached. */
 export async function requireJournal(connection: PgConnection, month: string): Promise<void> {

@@ -1,7 +1,6 @@
 import type { RatedAccount, UsageRerateReply, UsageRerateRequest } from '#contracts/billing/rerate.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { inTransaction } from '../sql/transaction.js';
-import { apartCost, IMAGES_UNKNOWN, RATE_COLUMNS, requireJournal, selectApart, selectUsed, USED_COST } from './month-usage.js';
+import { apartCost, IMAGES_UNKNOWN, RATE_COLUMNS, readMonth, requireJournal, selectApart, selectUsed, USED_COST } from './month-usage.js';
 import { listRates } from './rate-lists.js';
 
 const ACCOUNTS_MAX = 2_000;
@@ -39,7 +38,7 @@ export function rerateMonth(connection: PgConnection, { month, prices }: UsageRe
       imagesUnknown: all?.imagesUnknown ?? 0,
     };
   };
-  return inTransaction(connection, read, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  return readMonth(connection, read);
 }
 
 interface SummedRow extends RatedAccount {
