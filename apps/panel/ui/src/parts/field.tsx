@@ -95,18 +95,30 @@ export function SelectField<Value extends string | number>({
   label,
   options,
   groups = [],
+  hint,
   onChoose,
   ...rest
-}: SelectProps & ChoiceProps<Value> & OptionGroups<Value>) {
+}: SelectProps & ChoiceProps<Value> & OptionGroups<Value> & { hint?: string }) {
   const id = useId();
   const all = [...options, ...groups.flatMap((group) => group.options)];
   return (
     <div className={styles.field}>
       <label htmlFor={id}>{label}</label>
-      <select {...rest} id={id} className={styles.select} onChange={(event) => onChoose(chosenOf(event.target, all))}>
+      <select
+        {...rest}
+        id={id}
+        className={styles.select}
+        onChange={(event) => onChoose(chosenOf(event.target, all))}
+        aria-describedby={hint && `${id}-line`}
+      >
         <Options options={options} />
         <Groups groups={groups} />
       </select>
+      {hint && (
+        <p id={`${id}-line`} className={styles.hint}>
+          {hint}
+        </p>
+      )}
     </div>
   );
 }

@@ -76,6 +76,7 @@ function ZoneCard() {
     <Card title="Time zone" note="of this browser">
       <SelectField
         label="Moments are shown in"
+        hint="Hovering over a moment shows both. Days of usage, charts and statements are those of UTC."
         options={[
           ['local', local],
           ['utc', ZONES.utc],
@@ -83,7 +84,6 @@ function ZoneCard() {
         value={zone}
         onChoose={(chosen) => chooseZone(chosen as Zone)}
       />
-      <p>Hovering over a moment shows both. Days of usage, charts and statements are those of UTC.</p>
     </Card>
   );
 }

@@ -73,7 +73,7 @@ export function SecondFactors() {
           <Empty
             icon="person"
             title="The password alone signs you in"
-            text="Add an app or a passkey, so that a stolen password is not enough."
+            text={`Add an app${list.data?.allowsPasskeys ? ' or a passkey' : ''}, so that a stolen password is not enough.`}
           />
         }
         columns={[

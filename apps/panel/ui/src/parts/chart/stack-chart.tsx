@@ -12,7 +12,7 @@ const HEIGHT = 232;
 const MARGIN = { top: 12, right: 0, bottom: 24, left: 56 };
 /** Pixels between a text of the axis and the bars, and of one of its digits. */
 const TICK_GAP = 10;
-const TICK_DIGIT = 7;
+const TICK_DIGIT = 8;
 /** Pixels that a label below the bars needs. */
 const LABEL_WIDTH = 64;
 
