@@ -190,6 +190,23 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
       expect(server.connections).toBeLessThanOrEqual(2);
     });
 
+    test('a client that disconnects closes the socket at once', async () => {
+      const [begun, closed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const { opening, text } = DIALECT_STREAMS[kind];
+      server.behave(({ socket }) => {
+        socket.on('close', () => closed.resolve());
+        void send(socket, replyHead() + chunked(opening + text(CONTENT))).then(() => begun.resolve());
+      });
+      const calls = callsTo(kind);
+      const leaving = new AbortController();
+      const reading = calls.collect({ signal: leaving.signal });
+      await begun.promise;
+      leaving.abort(new Error('left'));
+      await expect(reading).rejects.toThrow('left');
+      await closed.promise;
+      await calls.close();
+    });
+
     test.each<[string, Fault]>([
       ['keep-alive, then close', ({ socket }) => void socket.end(whole(goodStream(kind)))],
       ['two replies to one request', writes(whole(goodStream(kind)) + whole(goodStream(kind, 'Not asked for')))],
