@@ -28,9 +28,14 @@ export function useSecondFactor(send: (proof: SecondProof) => Promise<unknown>, 
   };
   const askPasskey = async (): Promise<SecondProof> => {
     // Each question is good for one answer.
-    const demand = await send({}).then(() => null, readDemand);
+    const error = await send({}).then(
+      () => null,
+      (refusal: unknown) => refusal,
+    );
+    const { passkeyOptions } = readDemand(error);
+    if (passkeyOptions === undefined) throw error ?? new Error('The panel asks for no passkey any more. Sign in again.');
     const { startAuthentication } = await import('@simplewebauthn/browser');
-    const answer = await startAuthentication({ optionsJSON: JSON.parse(demand?.passkeyOptions ?? '') }).catch(() => {
+    const answer = await startAuthentication({ optionsJSON: JSON.parse(passkeyOptions) }).catch(() => {
       throw new Error('The browser gave no passkey. Try again, or type a code.');
     });
     return { passkey: JSON.stringify(answer) };
