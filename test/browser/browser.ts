@@ -5,8 +5,9 @@ import { type PanelRole, panelInvite } from '#contracts/panel.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator } from '#testing/tenant.js';
+import { untilSettled } from '../../scripts/local/until-settled.ts';
 
-export { untilSettled } from '../../scripts/local/until-settled.ts';
+export { untilSettled };
 
 /** Set by `npm test` when there is a Chromium. Without one, the suite is skipped, or fails if `CI` is set. */
 const FOUND = process.env.TEST_CHROMIUM;
@@ -88,6 +89,23 @@ export async function signInByInvite(
   });
   if (response.status !== 201) throw new Error(await response.text());
   return response.headers.get('set-cookie')?.split(';')[0] ?? '';
+}
+
+/**
+ * Opens a page of the panel in the light scheme at 1440 pixels, then in the dark one, then at 360. Returns what is wrong with it: problems of
+ * the console, findings of axe in both schemes, and the pixels by which it is too wide.
+ */
+export async function examine({ page, problems }: WatchedPage, path: string) {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.goto(path);
+  await untilSettled(page);
+  const light = await axeFindings(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  const dark = await axeFindings(page, ['color-contrast']);
+  await page.setViewportSize({ width: 360, height: 780 });
+  const excess = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+  return { problems: problems.splice(0), light, dark, excess };
 }
 
 /** Returns what axe finds on a page. `rules`: only these. */

@@ -1,7 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { stack } from '#testing/stack.js';
 import { createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
-import { axeFindings, describeWithBrowser, openPage, type Scheme, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
+import {
+  axeFindings,
+  describeWithBrowser,
+  examine,
+  openPage,
+  type Scheme,
+  sharedBrowser,
+  signInByInvite,
+  untilSettled,
+} from './browser.js';
 
 /** Every page with data: accessible, within the content policy, without an error, no wider than a phone, in both schemes. */
 
@@ -91,21 +100,12 @@ describeWithBrowser('pages', () => {
   });
 
   test('every page is accessible, has enough contrast in the dark scheme, causes no error, and fits a screen of 360 pixels', async () => {
-    const { page, problems } = await openPage(shared.browser, { origin, cookie });
+    const watched = await openPage(shared.browser, { origin, cookie });
     for (const path of paths) {
-      await page.setViewportSize({ width: 1440, height: 900 });
-      await page.emulateMedia({ colorScheme: 'light' });
-      await page.goto(path);
-      await untilSettled(page);
-      const light = await axeFindings(page);
-      await page.emulateMedia({ colorScheme: 'dark' });
-      const dark = await axeFindings(page, ['color-contrast']);
-      await page.setViewportSize({ width: 360, height: 780 });
-      const excess = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-      const found = { path, problems: problems.splice(0), light, dark, excess };
+      const found = { path, ...(await examine(watched, path)) };
       expect(found).toEqual({ path, problems: [], light: [], dark: [], excess: 0 });
     }
-    await page.context().close();
+    await watched.page.context().close();
   });
 
   test('the page of a request links its trace', async () => {

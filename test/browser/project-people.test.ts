@@ -4,7 +4,7 @@ import { keyCreate } from '#contracts/billing/keys.js';
 import { projectCreate } from '#contracts/billing/projects.js';
 import { stack } from '#testing/stack.js';
 import { createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
-import { axeFindings, describeWithBrowser, openPage, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
+import { axeFindings, describeWithBrowser, examine, openPage, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
 
 /** People with a role of one project: the panel shows them the project and nothing else of the account. */
 describeWithBrowser('people of a project', () => {
@@ -51,18 +51,10 @@ describeWithBrowser('people of a project', () => {
     ]);
     for (const link of await links.all()) paths.push((await link.getAttribute('href')) ?? '');
     for (const path of paths) {
-      await page.setViewportSize({ width: 1440, height: 900 });
-      await page.emulateMedia({ colorScheme: 'light' });
-      await page.goto(path);
-      await untilSettled(page);
-      const light = await axeFindings(page);
-      await page.emulateMedia({ colorScheme: 'dark' });
-      const dark = await axeFindings(page, ['color-contrast']);
-      await page.setViewportSize({ width: 360, height: 780 });
-      const excess = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      const faults = await examine({ page, problems }, path);
       const text = await page.locator('main').innerText();
       const foreign = [tenant.keyId.slice(-8), 'Balance', 'Available', 'The whole account'].filter((word) => text.includes(word));
-      const found = { path, problems: problems.splice(0), light, dark, excess, foreign };
+      const found = { path, ...faults, foreign };
       expect(found).toEqual({ path: expect.stringContaining(ads.projectId), problems: [], light: [], dark: [], excess: 0, foreign: [] });
     }
     await page.context().close();

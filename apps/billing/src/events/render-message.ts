@@ -3,7 +3,7 @@ import { type Describable, renderMail, renderSlack } from './render-notice.js';
 import type { WebhookMessage } from './webhook-client.js';
 import { type SigningKeys, signatureHeaders } from './webhook-signature.js';
 
-/** Where and in which form a webhook gets its messages. */
+/** Address and form of the messages of a webhook. */
 interface Destination {
   url: string;
   allowPrivateNetwork: boolean;

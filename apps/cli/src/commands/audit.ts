@@ -87,7 +87,7 @@ function nameAbsence(error: unknown): AuditListReply & { panelNotRead: string } 
   return { entries: [], nextCursor: null, panelNotRead: error.message };
 }
 
-/** Payments by card are optional: where nobody answers, there is no such journal. */
+/** Payments by card are optional: without an answer there is no such journal. */
 function emptyWhereItIsOff(error: unknown): AuditListReply {
   if (error instanceof MessagingError && error.kind === 'unavailable') return { entries: [], nextCursor: null };
   throw error;

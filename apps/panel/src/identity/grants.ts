@@ -4,7 +4,7 @@ import { PanelError } from '../errors/panel-error.js';
 import { Access, isPlatformRole, isProjectRole, listPermissions } from '../permissions/permissions.js';
 import type { Grant, Role } from '../shapes/identity.js';
 
-/** Where a role holds: on the platform when `accountId` is null, in the whole account when `projectId` is, else in one project. */
+/** Place of a role: the platform when `accountId` is null, the whole account when `projectId` is, else one project. */
 export interface Place {
   accountId: string | null;
   projectId: string | null;

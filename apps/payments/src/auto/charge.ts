@@ -71,7 +71,7 @@ function readRefusal(error: unknown): Answer {
   throw error;
 }
 
-/** Cancels a payment that nobody made, so that it can never be made, and returns what it is then. */
+/** Cancels a payment that no one has made, so that it can never be made, and returns what it is then. */
 export async function giveUp(stripe: ChargesAtStripe, paymentId: string): Promise<Stripe.PaymentIntent> {
   try {
     return await stripe.cancel(paymentId);

@@ -64,7 +64,7 @@ export class AuditJournals {
   }
 }
 
-/** Payments by card are optional: where nobody answers, there is no such journal. */
+/** Payments by card are optional: without an answer there is no such journal. */
 function emptyWhereItIsOff(error: unknown): JournalPage {
   const { cause } = error as Error;
   if (cause instanceof MessagingError && cause.kind === 'unavailable') return { entries: [], nextCursor: null };

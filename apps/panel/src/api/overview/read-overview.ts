@@ -3,20 +3,20 @@ import { accountList } from '#contracts/billing/accounts.js';
 import { Id, Instant } from '#contracts/billing/fields.js';
 import { keyList } from '#contracts/billing/keys.js';
 import { balanceGet } from '#contracts/billing/money.js';
-import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
+import type { UsageGroup, UsageRow } from '#contracts/billing/usage.js';
 import type { Activity } from '../../activity/activity.js';
 import { gapsSince } from '../../activity/recording.js';
 import { PanelError } from '../../errors/panel-error.js';
-import { type AskServices, collectRows, readPages } from '../../services/services.js';
+import type { AskServices } from '../../services/services.js';
 import type { OverviewFigures, OverviewTraffic, OverviewWarning } from '../../shapes/overview.js';
 import { listBudgets } from '../list-budgets.js';
 import { type AccountState, accountWarnings, ENDS_SOON_MS, type LimitState, limitWarnings } from './account-warnings.js';
+import { readUsage } from './read-usage.js';
 import { mostExpensive, sumUsage } from './usage-sums.js';
 
 const DAY_MS = 24 * 3_600_000;
 /** Up to this long the series has hours. */
 const HOURS_MS = 7 * DAY_MS;
-const PAGE_ROWS = 1_000;
 
 /**
  * Reads the figures of one account, one project of it, or of the platform, in one round of parallel calls. `platformWarnings` are those of an operator.
@@ -33,7 +33,7 @@ export async function readOverview(
   const { from, to } = parseRange(query, now);
   const step = Date.parse(to) - Date.parse(from) <= HOURS_MS ? 'hour' : 'day';
   const usage = (question: { from: string; to: string; step?: 'hour' | 'day'; groupBy?: UsageGroup[] }): Promise<UsageRow[]> =>
-    collectRows(readPages((cursor) => services.ask(usageQuery, { accountId, projectId, limit: PAGE_ROWS, ...question, cursor })));
+    readUsage(services, { accountId, projectId, ...question });
   const spenders = async (group: UsageGroup): Promise<UsageRow[]> => mostExpensive(await usage({ from, to, groupBy: [group] }));
   const today = now.toISOString().slice(0, 10);
   const [limits, account, series, month, byModel, byProject, byKey, byEnding, traffic, warnings] = await Promise.all([

@@ -1,13 +1,13 @@
-import { budgetList } from '#contracts/billing/budgets.js';
 import { keyList } from '#contracts/billing/keys.js';
-import { type UsageGroup, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
-import { type AskServices, collectRows, readPages } from '../../services/services.js';
+import type { UsageGroup, UsageRow } from '#contracts/billing/usage.js';
+import type { AskServices } from '../../services/services.js';
 import type { Project } from '../../shapes/billing.js';
 import type { ProjectDetails } from '../../shapes/overview.js';
+import { listBudgets } from '../list-budgets.js';
 import type { RequestQuery } from '../requests/request-query.js';
+import { readUsage } from './read-usage.js';
 import { mostExpensive, sumUsage } from './usage-sums.js';
 
-const PAGE_ROWS = 1_000;
 /** Most keys of the reply. */
 const KEYS_MAX = 1_000;
 const REQUESTS_MAX = 10;
@@ -26,19 +26,17 @@ export async function readProject(services: AskServices, project: Project, readi
   const { accountId, projectId } = project;
   const today = now.toISOString().slice(0, 10);
   const range = { accountId, projectId, from: `${today.slice(0, 7)}-01`, to: now.toISOString() };
-  const usage = (question: { step?: 'day'; groupBy?: UsageGroup[] }): Promise<UsageRow[]> =>
-    collectRows(readPages((cursor) => services.ask(usageQuery, { ...range, limit: PAGE_ROWS, ...question, cursor })));
+  const usage = (question: { step?: 'day'; groupBy?: UsageGroup[] }): Promise<UsageRow[]> => readUsage(services, { ...range, ...question });
   const lastFrom = new Date(now.getTime() - REQUESTS_MS).toISOString();
   const [series, byModel, byKey, { budgets }, { keys, nextCursor }, requests, members] = await Promise.all([
     usage({ step: 'day' }),
     usage({ groupBy: ['model'] }),
     usage({ groupBy: ['key'] }),
-    services.ask(budgetList, { accountId }),
+    listBudgets(services, { accountId, projectId }),
     services.ask(keyList, { projectId, limit: KEYS_MAX }),
     reading.requests({ accountId, projectId, from: lastFrom, limit: REQUESTS_MAX }),
     reading.members(),
   ]);
-  const rootKeys = new Set(keys.map(({ rootKeyId }) => rootKeyId));
   return {
     project,
     today: sumUsage(series.filter(({ start }) => start?.startsWith(today))),
@@ -46,7 +44,7 @@ export async function readProject(services: AskServices, project: Project, readi
     series,
     byModel: mostExpensive(byModel),
     byKey: mostExpensive(byKey),
-    budgets: budgets.filter((budget) => (budget.keyId === null ? budget.projectId === projectId : rootKeys.has(budget.keyId))),
+    budgets,
     keys,
     hasMoreKeys: nextCursor !== null,
     requests: requests === null ? null : requests.slice(0, REQUESTS_MAX),

@@ -1,7 +1,7 @@
 import type { RefusalPlace } from '../../activity/refusals.js';
 import { PanelError } from '../../errors/panel-error.js';
 
-/** Where a page of the list begins in its two sources. */
+/** Start of a page of the list in its two sources. */
 export interface ListPlace {
   /** Billing's own cursor. Absent: billing is asked for the newest before `billedTo`. */
   billed?: string | undefined;

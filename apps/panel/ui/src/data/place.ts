@@ -2,7 +2,7 @@ import { createContext, use } from 'react';
 import type { ProjectPlace } from '../../../src/shapes/billing.js';
 import type { Grant, Permission } from '../../../src/shapes/identity.js';
 
-/** Where the pages are: in an account, in one project of it, or on the whole platform, whose account is `all`. */
+/** Place of the pages: an account, one project of it, or the whole platform, whose account is `all`. */
 export interface Place {
   account: string;
   project?: string | undefined;

@@ -1,11 +1,10 @@
-import { Link } from 'wouter';
 import type { ListedRequest } from '../../../src/shapes/requests.js';
 import { decimalsForAll } from '../format/numbers.js';
-import { Moment } from './moment.js';
+import { EndedCell } from './ended-cell.js';
 import { Money } from './money.js';
 import { Empty } from './page.js';
 import { RequestEnding } from './request-ending.js';
-import { Table, TwoLines } from './table.js';
+import { Table } from './table.js';
 
 interface LastRequestsProps {
   /** Undefined while loading. */
@@ -27,18 +26,7 @@ export function LastRequests({ rows, keyName }: LastRequestsProps) {
         {
           head: 'Ended',
           isTime: true,
-          cell: ({ requestId, reservedAt, settledAt, model }) => (
-            <TwoLines
-              main={
-                <Link to={`/requests/${requestId}`}>
-                  {settledAt === null ? 'since ' : ''}
-                  <Moment at={settledAt ?? reservedAt} />
-                </Link>
-              }
-              more={model ?? '–'}
-              narrow
-            />
-          ),
+          cell: (request) => <EndedCell request={request} />,
         },
         { head: 'Model', wide: true, grow: true, cell: ({ model }) => model ?? '–' },
         { head: 'Key', wide: true, cell: ({ keyId }) => keyName(keyId) },

@@ -4,7 +4,7 @@ import type { AuditEntry } from '../../../../src/shapes/audit.js';
 import { readSentence } from './sentence-parts.js';
 import type { AuditNames } from './use-audit-words.js';
 
-/** What an entry says happened, without the actor, with links to the things that it names. */
+/** The sentence of an entry, without the actor, with links to the things that it names. */
 export function Sentence({ entry, names: { words, href } }: { entry: AuditEntry; names: AuditNames }) {
   const parts = useMemo(() => readSentence(entry, words), [entry, words]);
   let at = 0;

@@ -1,6 +1,6 @@
 import type { AccountRole, PlatformRole, ProjectRole, Role } from '../../../../src/shapes/identity.js';
 
-/** Where a role holds: on the platform when `accountId` is null, in the whole account when `projectId` is. */
+/** Place of a role: the platform when `accountId` is null, the whole account when `projectId` is. */
 export interface RolePlace {
   accountId: string | null;
   projectId: string | null;

@@ -139,7 +139,7 @@ function Routes({ model }: { model: string }) {
   );
 }
 
-/** What it costs and how its requests end, in the account of the page. */
+/** Costs and endings of its requests, in the account of the page. */
 function Use({ model }: { model: string }) {
   const { account, linkTo } = useSession();
   const { filters: named } = useFilters();

@@ -20,7 +20,7 @@ const REFETCH_MS = 10_000;
 
 type Asking = { kind: 'new' } | { kind: 'edit' | 'rotate' | 'test' | 'remove'; webhook: Webhook };
 
-/** Who is told what happens to the money of an account, and what came of each event. */
+/** Receivers of what happens to the money of an account, and the deliveries of each event. */
 export function Notifications() {
   const { account, may } = useSession();
   const { data } = useApi<ShownWebhooks>(`/accounts/${account}/webhooks`, { refetchMs: REFETCH_MS });

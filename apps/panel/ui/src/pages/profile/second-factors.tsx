@@ -24,7 +24,7 @@ const KINDS: Record<SecondFactor['kind'], string> = { app: 'Authenticator app', 
 
 type Asking = { kind: 'app'; made: NewAppSecret } | { kind: 'passkey' } | { kind: 'remove'; factor: SecondFactor };
 
-/** What the person shows beside the password. */
+/** The second factors of the person, and the ways to add and remove them. */
 export function SecondFactors() {
   const list = useApi<SecondFactorListReply>('/me/second-factors');
   const [asking, setAsking] = useState<Asking>();

@@ -1,5 +1,4 @@
 import { useState } from 'react';
-import { Link } from 'wouter';
 import type { ListedRequest, RequestListReply } from '../../../../src/shapes/requests.js';
 import { usePages, withQuery } from '../../data/api.js';
 import { type Filters, readSeconds, useFilters, useSpan } from '../../data/filters.js';
@@ -7,6 +6,7 @@ import { useNames, useSession } from '../../data/session.js';
 import { count, decimalsForAll, readUsd } from '../../format/numbers.js';
 import { Button, ButtonLink } from '../../parts/button.js';
 import { CopyLine } from '../../parts/copy-line.js';
+import { EndedCell } from '../../parts/ended-cell.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { Card, Empty, Page } from '../../parts/page.js';
@@ -77,18 +77,7 @@ export function Requests() {
             {
               head: 'Ended',
               isTime: true,
-              cell: ({ requestId, reservedAt, settledAt, model }) => (
-                <TwoLines
-                  main={
-                    <Link to={`/requests/${requestId}`} className={styles.link}>
-                      {settledAt === null ? 'since ' : ''}
-                      <Moment at={settledAt ?? reservedAt} />
-                    </Link>
-                  }
-                  more={model ?? '–'}
-                  narrow
-                />
-              ),
+              cell: (request) => <EndedCell request={request} />,
             },
             { head: 'Model', wide: true, cell: ({ model, upstream }) => <TwoLines main={model ?? '–'} more={upstream ?? '–'} /> },
             {
