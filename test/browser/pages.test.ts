@@ -30,7 +30,7 @@ const OF_ACCOUNT = [
   'members',
   'audit',
 ];
-const OF_PLATFORM = ['overview', 'accounts', 'upstreams', 'ledger', 'margin', 'audit'];
+const OF_PLATFORM = ['overview', 'accounts', 'upstreams', 'services', 'ledger', 'margin', 'audit'];
 /** Tabs of the page Models. */
 const TABS = ['scheduled', 'file', 'history'];
 const WITHOUT_SESSION = ['/panel/', '/panel/welcome#incomplete'];

@@ -25,6 +25,7 @@ import * as panel from './panel.js';
 import * as payments from './payments.js';
 import * as probe from './probe.js';
 import * as proxyReplicas from './proxy-replicas.js';
+import * as replicas from './replica-status.js';
 import * as routeCosts from './route-costs.js';
 import * as routeStatus from './route-status.js';
 import * as scheduledPrices from './scheduled-prices.js';
@@ -57,6 +58,7 @@ const MODULES = [
   inference,
   proxyReplicas,
   routeStatus,
+  replicas,
   probe,
   panel,
   payments,

@@ -3,6 +3,7 @@ import type { ServiceMsg } from 'nats';
 import { COMMIT, VERSION } from '#config/version.js';
 import type { Caller } from '#contracts/audit.js';
 import { findPublisher, subjectFor } from '#contracts/endpoint.js';
+import { type ReplicaStatus, replicaStatus } from '#contracts/replica-status.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
@@ -19,7 +20,7 @@ import type { CallContext } from './messaging.js';
 import type { NatsMessaging } from './nats-messaging.js';
 import type { IncomingMessage } from './receiver.js';
 import { ServedRoute } from './served-route.js';
-import type { ServedExtras } from './serves.js';
+import { type ServedExtras, servedExtras } from './serves.js';
 import { type ServedEndpoint, ServiceRegistration } from './service-registration.js';
 import { StreamWriter } from './stream-writer.js';
 import { decodeJson, encodeJson, errorHeaders, readCaller, readTimeout, readTrace, TIMEOUT_DEFAULT_MS, toWireError } from './wire.js';
@@ -32,6 +33,8 @@ export interface NatsTransportOptions extends AdmissionLimits {
   logger: Logger;
   /** Calls of this process reach the endpoints through it. Default: only NATS does. */
   exchange?: LocalExchange | undefined;
+  /** Returns what the replica says of itself. Default: it does not answer `replicaStatus`. */
+  status?: () => Promise<ReplicaStatus>;
   /** Token of this replica's subjects of `ReplicaEndpoint`s. Default: it has none. */
   replicaId?: string;
   /** Milliseconds that running work may take after `close` before streams are cancelled. Default 30,000. */
@@ -65,7 +68,8 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   }
 
   listen(callback: (error?: unknown) => void): void {
-    const { name, description } = this.options;
+    const { name, description, status } = this.options;
+    if (status !== undefined) this.addHandler(replicaStatus.subject, status, false, servedExtras(replicaStatus));
     const endpoints = [...this.messageHandlers].flatMap(([subject, handler]) => this.makeEndpoints(subject, handler));
     const about = { name, version: VERSION, description, metadata: { commit: COMMIT, node: process.version } };
     this.registration = new ServiceRegistration(this.link, about, endpoints, this.log);

@@ -1,11 +1,14 @@
+import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
 import type { ServiceConfig } from '#config/service-config.js';
+import { COMMIT, VERSION } from '#config/version.js';
+import type { ReplicaStatus } from '#contracts/replica-status.js';
 import { type CertificateFile, registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { beginGrace } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
 import { type OpsPart, startOpsServer } from '#observability/ops-server.js';
 import { startMetricsExport } from '#observability/otlp/start-metrics-export.js';
-import type { ReadinessCheck } from '#observability/readiness.js';
+import { type ReadinessCheck, readiness } from '#observability/readiness.js';
 import { startTracing } from '#tracing/start-tracing.js';
 import { connectMessaging } from './connect-messaging.js';
 import type { LocalExchange } from './local-exchange.js';
@@ -45,7 +48,7 @@ interface ServiceOptions {
   isTraced?: boolean;
 }
 
-type OwnTransportOptions = Omit<NatsTransportOptions, 'messaging' | 'exchange' | 'name' | 'logger'>;
+type OwnTransportOptions = Omit<NatsTransportOptions, 'messaging' | 'exchange' | 'name' | 'logger' | 'status'>;
 
 /** The parts that a service stops by itself. */
 interface ServiceParts {
@@ -74,7 +77,11 @@ export async function openService(options: ServiceOptions) {
   connection = nats;
   const messaging = exchange === undefined ? nats : new LocalMessaging(nats, { exchange, service: name });
   const transport = (own: OwnTransportOptions): NatsTransport =>
-    new NatsTransport({ messaging: nats, exchange, name, logger, shutdownGraceMs: config.shutdownGraceMs, ...own });
+    new NatsTransport({
+      ...{ messaging: nats, exchange, name, logger, shutdownGraceMs: config.shutdownGraceMs },
+      status: () => describeReplica(name, checks),
+      ...own,
+    });
   const tracer = isTraced ? await startTracing({ name, registry, logger }) : undefined;
   const close = async ({ stop, disconnect, graceMs = config.shutdownGraceMs }: ServiceParts): Promise<void> => {
     ops.drain();
@@ -87,4 +94,17 @@ export async function openService(options: ServiceOptions) {
     await ops.close();
   };
   return { messaging, transport, tracer, checks, close };
+}
+
+const PROCESS = {
+  process: `${hostname()}/${process.pid}`,
+  version: VERSION,
+  commit: COMMIT,
+  node: process.version,
+  startedAt: new Date(performance.timeOrigin).toISOString(),
+};
+
+async function describeReplica(service: string, checks: ReadinessCheck[]): Promise<ReplicaStatus> {
+  const { missing } = await readiness(checks);
+  return { service, ...PROCESS, missing };
 }

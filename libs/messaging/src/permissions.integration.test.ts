@@ -107,6 +107,7 @@ const CALLERS: Record<string, User[]> = {
   'catalog.v1.audit.check': ['cli', 'panel'],
   'gateway.v1.request.estimate': ['cli'],
   'inference.v1.route.status': ['cli', 'panel'],
+  'service.v1.replica.status': ['cli', 'panel'],
   'panel.v1.invite.create': ['cli'],
   'panel.v1.user.list': ['cli'],
   'panel.v1.user.update': ['cli'],
@@ -187,9 +188,10 @@ beforeAll(async () => {
     panel: answering('panel.'),
     payments: answering('payments.'),
   };
+  const ofEvery = answering('service.');
   for (const [user, controller] of Object.entries(controllers)) {
     services.push(await as(user as User));
-    await serve(services.at(-1) as NatsMessaging, [controller].flat(), { name: user, replicaId: 'one' });
+    await serve(services.at(-1) as NatsMessaging, [controller, ofEvery].flat(), { name: user, replicaId: 'one' });
   }
 });
 

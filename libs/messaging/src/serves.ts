@@ -47,15 +47,7 @@ export function Serves(
   endpoint: Endpoint<object, unknown> | StreamEndpoint<object, unknown>,
   { sharedBy }: ServesOptions<never> = {},
 ): MethodDecorator {
-  const extras: ServedExtras = {
-    kind: endpoint instanceof StreamEndpoint ? 'stream' : 'reply',
-    request: endpoint.request,
-    description: endpoint.description,
-    sharedBy: sharedBy as ServedExtras['sharedBy'],
-    everyReplica: endpoint instanceof EveryReplicaEndpoint,
-    perReplica: endpoint instanceof ReplicaEndpoint,
-    isRecorded: endpoint.isRecorded,
-  };
+  const extras = servedExtras(endpoint, sharedBy as ServedExtras['sharedBy']);
   return (target, key, descriptor) => {
     const method = descriptor as TypedPropertyDescriptor<unknown> as TypedPropertyDescriptor<Method>;
     if (method.value === undefined) throw new TypeError(`@Serves on ${String(key)}, which is not a method`);
@@ -63,6 +55,22 @@ export function Serves(
     // With parameters to resolve, Nest would make a promise for each; without, it passes the arguments on unchanged.
     Reflect.defineMetadata(PARAM_ARGS_METADATA, {}, target.constructor, key);
     MessagePattern(endpoint.subject, { ...extras })(target, key, method as TypedPropertyDescriptor<unknown>);
+  };
+}
+
+/** Returns the metadata of a handler of an endpoint. */
+export function servedExtras(
+  endpoint: Endpoint<object, unknown> | StreamEndpoint<object, unknown>,
+  sharedBy?: ServedExtras['sharedBy'],
+): ServedExtras {
+  return {
+    kind: endpoint instanceof StreamEndpoint ? 'stream' : 'reply',
+    request: endpoint.request,
+    description: endpoint.description,
+    sharedBy,
+    everyReplica: endpoint instanceof EveryReplicaEndpoint,
+    perReplica: endpoint instanceof ReplicaEndpoint,
+    isRecorded: endpoint.isRecorded,
   };
 }
 

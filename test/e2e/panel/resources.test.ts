@@ -242,6 +242,10 @@ test('models, upstreams and a check of the ledger come from their services', asy
   expect(models.body.models.map(({ id }) => id)).toContain('sim-fast');
   const upstreams = await call<{ replicas: { routes: { model: string }[] }[] }>('GET', '/upstreams', { schema: 'UpstreamsReply' });
   expect(upstreams.body.replicas.flatMap(({ routes }) => routes.map(({ model }) => model))).toContain('sim-fast');
+  const services = await call<{ replicas: { service: string; missing: string[] }[] }>('GET', '/services', { schema: 'ServicesReply' });
+  expect(services.body.replicas.map(({ service, missing }) => ({ service, missing }))).toEqual(
+    ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel'].map((service) => ({ service, missing: [] })),
+  );
   const check = await call<{ violations: object[] }>('POST', '/ledger/checks', { schema: 'LedgerCheckReply' });
   expect([check.status, check.body.violations]).toEqual([200, []]);
   const { body } = await call<{ journals: { service: string; faults: string[] }[] }>('GET', '/ledger/journals', {

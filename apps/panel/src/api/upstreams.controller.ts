@@ -1,13 +1,14 @@
 import { Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { upstreamProbe } from '#contracts/probe.js';
+import { type ReplicaStatus, replicaStatus } from '#contracts/replica-status.js';
 import { failedEveryCall, routeAdvice, routeState } from '#contracts/route-state.js';
 import { type RouteStatus, routeStatus } from '#contracts/route-status.js';
 import { sendEvents } from '../http/event-stream.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
-import { type UpstreamRoute, type UpstreamsReply, UpstreamTestRequest } from '../shapes/catalog.js';
+import { type ServicesReply, type UpstreamRoute, type UpstreamsReply, UpstreamTestRequest } from '../shapes/catalog.js';
 
 /** Replicas answer at once; one that does not is down. */
 const ANSWER_MS = 3_000;
@@ -21,6 +22,13 @@ export class UpstreamsController {
     const replicas = await this.services.askEvery(routeStatus, {}, ANSWER_MS);
     const described = replicas.map((replica) => ({ ...replica, routes: replica.routes.map(describe) }));
     return { replicas: described.sort((one, other) => one.replica.localeCompare(other.replica)) };
+  }
+
+  @Handles('listServices')
+  async listServices(): Promise<ServicesReply> {
+    const replicas = await this.services.askEvery(replicaStatus, {}, ANSWER_MS);
+    const place = ({ service, startedAt, process }: ReplicaStatus): string => `${service} ${startedAt} ${process}`;
+    return { replicas: replicas.sort((one, other) => place(one).localeCompare(place(other))) };
   }
 
   /**

@@ -204,6 +204,7 @@ export const ROUTES = {
     confirmed: true,
   }),
   listUpstreams: route('GET /upstreams', 'upstreams.read', 'Routes to upstreams, as each replica sees them'),
+  listServices: route('GET /services', 'upstreams.read', 'Replicas of all services: build, start and readiness'),
   testUpstream: route('POST /upstreams/:upstreamId/test', 'upstreams', 'Tests what an upstream of the catalog supports, check by check'),
   listLedgerChecks: route('GET /ledger/checks', 'ledger.read', 'Last reports of the ledger check, and frozen accounts', {
     readsJournal: true,

@@ -19,6 +19,7 @@ import type {
   RevisionListReply,
 } from '#contracts/catalog-revisions.js';
 import type { UpstreamCheck, UpstreamProbeEnd } from '#contracts/probe.js';
+import type { ReplicaStatus } from '#contracts/replica-status.js';
 import type { RouteState } from '#contracts/route-state.js';
 import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
 import type { PriceListReply, PriceScheduleRequest, ScheduledPrice } from '#contracts/scheduled-prices.js';
@@ -51,6 +52,12 @@ export type UpstreamReplica = Omit<RouteStatusReply, 'routes'> & { routes: Upstr
 
 /** `advice` tells what to check on a route that is not up, or whose every call failed. Null: nothing. */
 export type UpstreamRoute = RouteStatus & { state: RouteState; advice: string | null };
+
+/** `GET /services`: replicas that answer, by service and start. */
+export interface ServicesReply {
+  replicas: ReplicaStatus[];
+}
+export type { ReplicaStatus };
 
 // `POST /upstreams/{upstreamId}/test`. Replies server-sent events: one `test-start`, a `check-end` for each check, one `test-end`.
 /** The inference-proxy knows which ids and models exist. */

@@ -32,6 +32,7 @@ const OF_PEOPLE: NavigationEntry[] = [
 const OF_PLATFORM: NavigationEntry[] = [
   { page: 'accounts', name: 'Accounts', icon: 'accounts', permission: 'accounts' },
   { page: 'upstreams', name: 'Upstreams', icon: 'upstreams', permission: 'upstreams.read' },
+  { page: 'services', name: 'Services', icon: 'services', permission: 'upstreams.read' },
   { page: 'margin', name: 'Margin', icon: 'money', permission: 'ledger.read' },
   { page: 'ledger', name: 'Ledger', icon: 'ledger', permission: 'ledger.read' },
 ];

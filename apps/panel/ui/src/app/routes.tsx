@@ -27,6 +27,7 @@ const PAGES: Record<string, ComponentType> = {
   audit: page(async () => (await import('../pages/audit/audit.js')).Audit),
   accounts: page(async () => (await import('../pages/accounts/accounts.js')).Accounts),
   upstreams: page(async () => (await import('../pages/upstreams/upstreams.js')).Upstreams),
+  services: page(async () => (await import('../pages/services/services.js')).ServicesPage),
   margin: page(async () => (await import('../pages/margin/margin.js')).Margin),
   ledger: page(async () => (await import('../pages/ledger/ledger.js')).Ledger),
 };

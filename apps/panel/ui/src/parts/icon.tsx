@@ -13,6 +13,7 @@ export type IconName =
   | 'notifications'
   | 'models'
   | 'upstreams'
+  | 'services'
   | 'ledger'
   | 'audit'
   | 'members'
