@@ -19,6 +19,7 @@ import type { SsoProviderConfig } from '../identity/sso/sso-provider.config.js';
 import { SsoProvider } from '../identity/sso/sso-provider.js';
 import { Throttle } from '../identity/throttle.js';
 import { InviteMails } from '../mail/invite-mails.js';
+import { InviteRates } from '../mail/invite-rates.js';
 import type { Mailer } from '../mail/mailer.js';
 import type { PanelConfig } from '../panel.config.js';
 import { InvitesController } from './invites.controller.js';
@@ -87,7 +88,7 @@ export function identityModule({
       { provide: People, useValue: new People(prisma, passwords, signIn) },
       { provide: Members, useValue: new Members(prisma) },
       { provide: Invites, useValue: invites },
-      { provide: InviteMails, useValue: new InviteMails(mailer, (inviteId) => invites.isOpen(inviteId), logger) },
+      { provide: InviteMails, useValue: new InviteMails(mailer, new InviteRates(), (inviteId) => invites.isOpen(inviteId), logger) },
     ],
   };
 }

@@ -50,6 +50,7 @@ export class InvitesController {
     const caller = requireCaller(request);
     caller.access.require('members', named.accountId);
     const place = await completePlace(this.services, named);
+    this.mails.count(caller.userId, place.accountId);
     const made = await this.invites.create({ email, ...place, role, setsPassword: false }, requestAuthor(request), caller);
     return { ...made, isMailed: this.mails.start(made.inviteId, renderInvite(made, caller.actorName)) };
   }

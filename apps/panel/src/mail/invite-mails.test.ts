@@ -24,8 +24,10 @@ function newMails({ failures = 0, isOpen = true, isSetUp = true, retries = 3 } =
     if (!isOpen) ended.resolve();
     return isOpen;
   };
-  const mails = new InviteMails({ isSetUp, send }, open, { warn } as unknown as Logger, new Array<number>(retries).fill(1));
-  return { mails, sent, logged, ended: ended.promise };
+  const counted: (string | null)[][] = [];
+  const count = (userId: string, accountId: string | null) => void counted.push([userId, accountId]);
+  const mails = new InviteMails({ isSetUp, send }, { count }, open, { warn } as unknown as Logger, new Array<number>(retries).fill(1));
+  return { mails, sent, counted, logged, ended: ended.promise };
 }
 
 test('a mail that was not accepted is sent again', async () => {
@@ -52,7 +54,8 @@ test('the mail of an invite that is over is not sent again', async () => {
   expect(sent).toHaveLength(1);
 });
 
-test('without a mail server there is no mail', () => {
-  const { mails, sent } = newMails({ isSetUp: false });
-  expect([mails.start(ID, MAIL), sent]).toEqual([false, []]);
+test('without a mail server there is no mail, and none is counted', () => {
+  const { mails, sent, counted } = newMails({ isSetUp: false });
+  mails.count('ann', null);
+  expect([mails.start(ID, MAIL), sent, counted]).toEqual([false, [], []]);
 });

@@ -1,4 +1,5 @@
 import type { Logger } from '#observability/logger.js';
+import type { InviteRates } from './invite-rates.js';
 import type { Mail, Mailer } from './mailer.js';
 
 /** Milliseconds until each further attempt. */
@@ -15,10 +16,16 @@ export class InviteMails {
 
   constructor(
     private readonly mailer: Pick<Mailer, 'isSetUp' | 'send'>,
+    private readonly rates: Pick<InviteRates, 'count'>,
     private readonly isOpen: (inviteId: string) => Promise<boolean>,
     private readonly logger: Pick<Logger, 'warn'>,
     private readonly retryMs = RETRY_MS,
   ) {}
+
+  /** Call before an invite is made. Counts it, unless no mail server is set up. @throws {PanelError} `rate_limit_exceeded` */
+  count(userId: string, accountId: string | null): void {
+    if (this.mailer.isSetUp) this.rates.count(userId, accountId);
+  }
 
   /** Sends the mail of an invite in the background. Returns false without a mail server. */
   start(inviteId: string, mail: Mail): boolean {

@@ -60,6 +60,31 @@ test('an invite is mailed with its link, and the link is in the reply too', asyn
   expect(server.received[0]?.raw).toContain(reply.body.link);
 });
 
+test('a person who has mailed too many invites makes no more, and people of other accounts do', async () => {
+  const sendInvite =
+    ({ cookie }: { cookie: string }, accountId: string) =>
+    (_: unknown, at: number) =>
+      panel.send('/invites', { method: 'POST', body: { email: `team-${at}@example.com`, role: 'viewer', accountId }, cookie });
+  const hasty = await panel.person('owner', OTHER);
+  const replies = await Promise.all(Array.from({ length: 31 }, sendInvite(hasty, OTHER)));
+  const refused = replies.filter(({ status }) => status !== 201);
+  expect(refused.map(({ status, body, headers }) => [status, body.error, headers['retry-after']])).toEqual([
+    [
+      429,
+      {
+        message: expect.stringMatching(/^You have mailed 30 invites, the most in an hour\. Try again in 1\d\d s\.$/),
+        type: 'rate_limit_error',
+        param: null,
+        code: 'rate_limit_exceeded',
+      },
+      expect.stringMatching(/^1\d\d$/),
+    ],
+  ]);
+  expect((await sendInvite(owner, ACME)(0, 0)).status).toBe(201);
+  const { body } = await panel.send(`/invites?accountId=${OTHER}&limit=200`, { cookie: hasty.cookie });
+  expect(body.invites).toHaveLength(30);
+});
+
 test('the lists that mail belongs to have the state of the mail server', async () => {
   const { body } = await panel.send(`/invites?accountId=${ACME}`, { cookie: owner.cookie });
   expect(body.mail).toEqual({ isSetUp: true, failure: null, failingSince: null });
