@@ -80,7 +80,9 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
   createTopup: ['admin'],
   createRefund: ['admin'],
   createAdjustment: ['admin'],
+  createCreditNote: ['admin'],
   createGrant: ['admin'],
+  setLowBalance: ['admin', 'owner', 'finance'],
   listModels: EVERY_ROLE,
   showCatalog: ['admin', 'auditor'],
   listRevisions: ['admin', 'auditor'],
@@ -104,7 +106,7 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
 export const CONFIRMED_ROUTES: readonly RouteName[] = [
   ...(['updateMember', 'removeMember', 'createInvite', 'withdrawInvite', 'createToken', 'revokeToken'] as const),
   ...(['makeAppSecret', 'makePasskeyOptions', 'addSecondFactor', 'removeSecondFactor', 'makeRecoveryCodes'] as const),
-  ...(['createTopup', 'createRefund', 'createAdjustment', 'createGrant', 'updateAccount'] as const),
+  ...(['createTopup', 'createRefund', 'createAdjustment', 'createCreditNote', 'createGrant', 'updateAccount'] as const),
   ...(['applyCatalog', 'schedulePrice', 'cancelScheduledPrice'] as const),
 ];
 
@@ -189,7 +191,9 @@ export const ROUTE_PLACES: Record<RouteName, 'row' | 'question' | 'own' | 'beyon
   createTopup: 'beyond',
   createRefund: 'beyond',
   createAdjustment: 'beyond',
+  createCreditNote: 'beyond',
   createGrant: 'beyond',
+  setLowBalance: 'beyond',
   listModels: 'apart',
   showCatalog: 'beyond',
   listRevisions: 'beyond',

@@ -3,7 +3,7 @@ import { TOTP } from 'otpauth';
 import { parse, stringify } from 'yaml';
 import { panelInvite } from '#contracts/panel.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
-import { connectAdministrator } from '#testing/tenant.js';
+import { connectAdministrator, untilNoHolds } from '#testing/tenant.js';
 import { API_PREFIX, findRoute, ROUTES, type RouteName } from '../../../apps/panel/src/http/routes.js';
 import { ROUTE_RECORDS } from '../../../apps/panel/test/route-records.js';
 import { JournalWatch } from '../journal-watch.js';
@@ -82,6 +82,23 @@ async function money(): Promise<{ accountId: string; paymentId: string }> {
   const [accountId, paymentId] = [await account(), randomUUID()];
   await done('createTopup', { ids: { accountId }, body: { usd: '5', paymentId } });
   return { accountId, paymentId };
+}
+
+/** A request that cost something, and a note that gives all of it back. */
+async function creditNote(): Promise<Call> {
+  const { accountId } = await money();
+  const { key: apiKey } = await done('createKey', { ids: { projectId: await project(accountId) }, body: { name: 'ci' } });
+  const response = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  await response.text();
+  const administrator = await connectAdministrator(stack);
+  await untilNoHolds(administrator, accountId);
+  await administrator.close();
+  const requestId = response.headers.get('x-request-id');
+  return { ids: { accountId }, body: { requestId, noteId: randomUUID(), reason: 'a useless reply' } };
 }
 
 async function project(accountId?: string): Promise<string> {
@@ -165,6 +182,7 @@ const CALLS: Record<Exclude<Recorded, Elsewhere>, () => Promise<Call>> = {
   },
   createAccount: async () => ({ body: { name: 'Acme' } }),
   updateAccount: async () => ({ ids: { accountId: await account() }, body: { name: 'Globex' } }),
+  setLowBalance: async () => ({ ids: { accountId: await account() }, body: { lowBalanceUsd: '5' } }),
   createProject: async () => ({ ids: { accountId: await account() }, body: { name: 'web' } }),
   updateProject: async () => ({ ids: { projectId: await project() }, body: { name: 'app' } }),
   createKey: async () => ({ ids: { projectId: await project() }, body: { name: 'ci' } }),
@@ -207,6 +225,7 @@ const CALLS: Record<Exclude<Recorded, Elsewhere>, () => Promise<Call>> = {
     ids: { accountId: await account() },
     body: { adjustmentId: randomUUID(), usd: '1', reason: 'a present' },
   }),
+  createCreditNote: creditNote,
   createGrant: async () => ({ ids: { accountId: await account() }, body: { grantKey: randomUUID(), usd: '1', expiresAt: inAnHour() } }),
   planCatalog: async () => ({ body: { yaml: (await catalog()).yaml } }),
   applyCatalog: async () => {

@@ -10,6 +10,8 @@ import { underAccountLock } from '../sql/under-account-lock.js';
 
 export interface CreditNote {
   requestId: string;
+  /** Absent: the request may be of any account. */
+  accountId?: string | undefined;
   noteId: string;
   /** Absent: all of the cost that is not given back yet. */
   amount?: PicoUsd | undefined;
@@ -30,8 +32,8 @@ interface Credited {
  * when the id belongs to another note, and with the amounts when the cost is exceeded.
  */
 export async function creditNote(connection: PgConnection, note: CreditNote, author = OWN_AUTHOR): Promise<Credited> {
-  const { requestId, noteId, amount, reason } = note;
-  const { holdId, accountId } = await readSettlement(connection, requestId);
+  const { noteId, amount, reason } = note;
+  const { holdId, accountId } = await readSettlement(connection, note);
   const key = `note:${noteId}`;
   const [changed, result] = await underAccountLock(connection, accountId, () => [
     connection.query(CREDIT, [holdId, amount === undefined ? null : String(amount), reason, key, author.caller]) as Promise<
@@ -49,27 +51,32 @@ export async function creditNote(connection: PgConnection, note: CreditNote, aut
 }
 
 /** Returns the hold and the account of a settled request. Neither changes, so they are read before the lock. */
-async function readSettlement(connection: PgConnection, requestId: string): Promise<{ holdId: string; accountId: string }> {
+async function readSettlement(
+  connection: PgConnection,
+  { requestId, accountId: of }: Pick<CreditNote, 'requestId' | 'accountId'>,
+): Promise<{ holdId: string; accountId: string }> {
   const { rows } = await connection.query<{ holdId: string; accountId: string }>(
-    `SELECT hold_id AS "holdId", account_id AS "accountId" FROM billing.settlement WHERE request_id = $1 ORDER BY settled_at DESC LIMIT 1`,
-    [requestId],
+    `SELECT hold_id AS "holdId", account_id AS "accountId" FROM billing.settlement
+      WHERE request_id = $1 AND ($2::uuid IS NULL OR account_id = $2) ORDER BY settled_at DESC LIMIT 1`,
+    [requestId, of ?? null],
   );
-  return rows[0] ?? missing(connection, requestId);
+  return rows[0] ?? missing(connection, requestId, of ?? null);
 }
 
-async function missing(connection: PgConnection, requestId: string): Promise<never> {
+async function missing(connection: PgConnection, requestId: string, accountId: string | null): Promise<never> {
   // The id of a request begins with its time, as that of its hold does.
   const { rows } = await connection.query<{ runs: boolean; detached: string | null }>(
-    `SELECT EXISTS (SELECT FROM billing.hold WHERE request_id = $1) AS runs,
+    `SELECT EXISTS (SELECT FROM billing.hold WHERE request_id = $1 AND ($2::uuid IS NULL OR account_id = $2)) AS runs,
       (SELECT min(id) FROM billing.detached_month WHERE replace(ids_below::text, '-', '') > replace(substring($1 FROM 5), '-', '')) AS detached`,
-    [requestId],
+    [requestId, accountId],
   );
   if (rows[0]?.runs) throw new ServiceError('conflict', 'The request still runs: nothing is charged yet.', 'requestId');
   if (rows[0]?.detached) {
     const message = `No settled request has this id. A request of ${rows[0].detached}, which is detached, gets a credit note after \`tollgate month attach\`.`;
     throw new ServiceError('conflict', message, 'requestId');
   }
-  throw new ServiceError('not_found', 'No settled request has this id.', 'requestId');
+  const of = accountId === null ? '' : ' of this account';
+  throw new ServiceError('not_found', `No settled request${of} has this id.`, 'requestId');
 }
 
 /** Cost of the settlement $1 that is not given back yet. Null while the bill of the reaper may still change. */

@@ -60,6 +60,19 @@ test('the cost of a request is given back in parts and then in whole, and never 
   await expect(write(makeNote(requestId))).rejects.toMatchObject({ details: { requestedPicoUsd: '0', creditablePicoUsd: '0' } });
 });
 
+test('a request of another account gets no note, also while it runs', async () => {
+  const [{ requestId }, running] = [await settled(100), await reserve()];
+  const { accountId } = await ledger.customer({ topup: 1_000n });
+  for (const id of [requestId, running.requestId]) {
+    await expect(write({ ...makeNote(id), accountId })).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'No settled request of this account has this id.',
+    });
+  }
+  await running.settle('completed', 10);
+  expect(await write({ ...makeNote(requestId), accountId: customer.accountId })).toMatchObject({ credited: true, amount: 100n });
+});
+
 test('a note id is one note', async () => {
   const [{ requestId }, other] = [await settled(100), await settled(100)];
   const note = makeNote(requestId, 40n);

@@ -63,8 +63,11 @@ export class MoneyOperations {
     return { accountId, adjusted, topupBalancePicoUsd: String(topup) };
   }
 
-  async creditNote({ requestId, noteId, usd, reason }: CreditNoteCreateRequest, author: Author): Promise<CreditNoteCreateReply> {
-    const note = { requestId, noteId, amount: usd ? positive(usd) : undefined, reason };
+  async creditNote(
+    { requestId, accountId: of, noteId, usd, reason }: CreditNoteCreateRequest,
+    author: Author,
+  ): Promise<CreditNoteCreateReply> {
+    const note = { requestId, accountId: of, noteId, amount: usd ? positive(usd) : undefined, reason };
     const { accountId, credited, amount, topup } = await this.onConnection((connection) => creditNote(connection, note, author));
     return { accountId, credited, amountPicoUsd: String(amount), topupBalancePicoUsd: String(topup) };
   }

@@ -7,12 +7,20 @@ import {
   accountUpdate,
   ListRequest,
 } from '#contracts/billing/accounts.js';
+import { Id, Usd } from '#contracts/billing/fields.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
 import type { AccountListReply, ProjectPlace, ShownAccount } from '../shapes/billing.js';
 import { readProjects } from './owned.js';
 import { visibleAccount } from './visible-money.js';
+
+/** Only the threshold: people of an account change nothing else of it. */
+class LowBalanceRequest {
+  @Id() accountId!: string;
+  /** Dollars as a decimal string. `"0"` removes the threshold. */
+  @Usd() lowBalanceUsd!: string;
+}
 
 @Controller()
 export class AccountsController {
@@ -48,6 +56,11 @@ export class AccountsController {
 
   @Handles('updateAccount')
   async update(@Req() request: PanelRequest, @Input(AccountUpdateRequest) message: AccountUpdateRequest): Promise<ShownAccount> {
+    return visibleAccount(requireCaller(request).access, await this.services.change(request, accountUpdate, message));
+  }
+
+  @Handles('setLowBalance')
+  async setLowBalance(@Req() request: PanelRequest, @Input(LowBalanceRequest) message: LowBalanceRequest): Promise<ShownAccount> {
     return visibleAccount(requireCaller(request).access, await this.services.change(request, accountUpdate, message));
   }
 }

@@ -3,6 +3,8 @@ import type { Response } from 'express';
 import {
   AdjustmentCreateRequest,
   adjustmentCreate,
+  CreditNoteCreateRequest,
+  creditNoteCreate,
   PlanGrantRequest,
   planGrant,
   RefundCreateRequest,
@@ -11,11 +13,13 @@ import {
   topupCreate,
 } from '#contracts/billing/money.js';
 import { MovementListRequest, movementList } from '#contracts/billing/movements.js';
+import { IdPipe } from '../http/id.pipe.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import { onePage, Services } from '../services/services.js';
 import type {
   AdjustmentCreateReply,
+  CreditNoteCreateReply,
   MovementListReply,
   PlanGrantReply,
   RefundCreateReply,
@@ -64,6 +68,16 @@ export class MoneyController {
   @Handles('createAdjustment')
   adjust(@Req() request: PanelRequest, @Input(AdjustmentCreateRequest) message: AdjustmentCreateRequest): Promise<AdjustmentCreateReply> {
     return this.services.change(request, adjustmentCreate, message);
+  }
+
+  /** Billing demands that the request is of the account of the path, which the guards have checked. */
+  @Handles('createCreditNote')
+  creditNote(
+    @Req() request: PanelRequest,
+    @Param('accountId', IdPipe) accountId: string,
+    @Input(CreditNoteCreateRequest) message: CreditNoteCreateRequest,
+  ): Promise<CreditNoteCreateReply> {
+    return this.services.change(request, creditNoteCreate, { ...message, accountId });
   }
 
   @Handles('createGrant')

@@ -192,7 +192,18 @@ export const ROUTES = {
   createAdjustment: route('POST /accounts/:accountId/adjustments', 'money.write', 'Corrects the top-up balance, up or down, once', {
     confirmed: true,
   }),
+  createCreditNote: route(
+    'POST /accounts/:accountId/credit-notes',
+    'money.write',
+    'Gives back the cost of a settled request, in whole or in part, once',
+    { confirmed: true },
+  ),
   createGrant: route('POST /accounts/:accountId/grants', 'money.write', 'Replaces the plan balance, once', { confirmed: true }),
+  setLowBalance: route(
+    'PUT /accounts/:accountId/low-balance',
+    'notifications',
+    'Sets the amount below which the account is told that its balance is low',
+  ),
   listModels: route('GET /models', 'models.read', 'Models with capabilities and prices', { scope: 'any' }),
   showCatalog: route('GET /catalog', 'catalog.read', 'Text and author of a revision of the catalog'),
   listRevisions: route('GET /catalog/revisions', 'catalog.read', 'Revisions of the catalog, newest first'),

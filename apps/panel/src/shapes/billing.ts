@@ -19,6 +19,8 @@ import type {
   AdjustmentCreateReply,
   AdjustmentCreateRequest,
   Balance,
+  CreditNoteCreateReply,
+  CreditNoteCreateRequest,
   PlanGrantReply,
   PlanGrantRequest,
   RefundCreateReply,
@@ -83,6 +85,9 @@ export type AccountCreateBody = AccountCreateRequest;
 /** `PATCH /accounts/{a}`. Replies `ShownAccount`. */
 export type AccountUpdateBody = Omit<AccountUpdateRequest, 'accountId'>;
 
+/** `PUT /accounts/{a}/low-balance`. Replies `ShownAccount`. */
+export type LowBalanceBody = Required<Pick<AccountUpdateRequest, 'lowBalanceUsd'>>;
+
 /** `GET /accounts/{a}/budgets?projectId` replies `BudgetListReply`. `DELETE /accounts/{a}/budgets/{budgetId}` replies the `Budget` as it was. */
 export type { Budget, BudgetListReply, BudgetPeriod, BudgetUnit };
 
@@ -124,13 +129,16 @@ export interface JournalCheck extends AuditCheckReply {
 }
 
 /** `GET /accounts/{a}/movements?from&to&kinds&limit&cursor`, newest first. `kinds` is separated by commas. */
-export type { AdjustmentCreateReply, MovementListReply, PlanGrantReply, RefundCreateReply, TopupCreateReply };
+export type { AdjustmentCreateReply, CreditNoteCreateReply, MovementListReply, PlanGrantReply, RefundCreateReply, TopupCreateReply };
 
 /** `POST /accounts/{a}/topups`. Replies `TopupCreateReply`. */
 export type TopupBody = Omit<TopupCreateRequest, 'accountId'>;
 
 /** `POST /accounts/{a}/grants`. Replies `PlanGrantReply`. */
 export type GrantBody = Omit<PlanGrantRequest, 'accountId'>;
+
+/** `POST /accounts/{a}/credit-notes`. Replies `CreditNoteCreateReply`. */
+export type CreditNoteBody = Omit<CreditNoteCreateRequest, 'accountId'>;
 
 /** `POST /accounts/{a}/refunds`. Replies `RefundCreateReply`. */
 export type RefundBody = Omit<RefundCreateRequest, 'accountId'>;

@@ -7,6 +7,7 @@ import type {
   CatalogModel,
   ModelListReply,
   PriceChange,
+  PricePlan,
 } from '#contracts/catalog.js';
 import type {
   CatalogDifferences,
@@ -26,7 +27,7 @@ import type { PriceListReply, PriceScheduleRequest, ScheduledPrice } from '#cont
 
 /** `GET /models`: enabled models with capabilities and prices, and the revision of the catalog. */
 /** `GET /catalog?revision` replies `CatalogGetReply`. `GET /catalog/revisions?limit&cursor` replies `RevisionListReply`, newest first. */
-export type { CatalogChanges, CatalogGetReply, CatalogModel, CatalogRevision, ModelListReply, PriceChange, RevisionListReply };
+export type { CatalogChanges, CatalogGetReply, CatalogModel, CatalogRevision, ModelListReply, PriceChange, PricePlan, RevisionListReply };
 
 /** `POST /catalog/plan`. Replies `CatalogPlanReply`; changes nothing. */
 export type CatalogPlanBody = Omit<CatalogPlanRequest, 'appliedBy' | 'withPrices'>;

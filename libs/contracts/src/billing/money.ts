@@ -101,6 +101,8 @@ export const refundCreate = new Endpoint<RefundCreateRequest, RefundCreateReply>
 
 export class CreditNoteCreateRequest {
   @Text(128) requestId!: string;
+  /** Account of the request: that of another one is `not_found`. Default: any account. */
+  @IsOptional() @Id() accountId?: string;
   /** Id of the note, which is made once. */
   @Text(NAME_LENGTH_MAX) noteId!: string;
   /** Dollars as a decimal string. Default: all of the cost that is not given back yet. */

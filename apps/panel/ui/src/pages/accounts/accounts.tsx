@@ -5,7 +5,6 @@ import {
   CONCURRENCY_MAX,
   NAME_LENGTH_MAX,
   PROJECTS_MAX,
-  REASON_LENGTH_MAX,
   REQUESTS_PER_MINUTE_MAX,
   TOKENS_MAX,
 } from '#contracts/rules/bounds.js';
@@ -32,6 +31,7 @@ import { Card, Empty, Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
 import { type AccountUsage, isFound, sortAccounts } from './account-list.js';
 import styles from './accounts.module.css';
+import { FreezeAccount } from './freeze-account.js';
 
 /** Accounts of one reply, the most that the API has. */
 const ROWS_MAX = 1_000;
@@ -133,7 +133,7 @@ export function Accounts() {
       <MoreButton list={list}>More accounts</MoreButton>
       {asking === 'new' && <NewAccount onClose={close} />}
       {asking && asking !== 'new' && asking.action === 'limits' && <AccountLimits account={asking.account} onClose={close} />}
-      {asking && asking !== 'new' && asking.action !== 'limits' && <Freeze account={asking.account} onClose={close} />}
+      {asking && asking !== 'new' && asking.action !== 'limits' && <FreezeAccount account={asking.account} onClose={close} />}
     </Page>
   );
 }
@@ -170,43 +170,6 @@ function RowButtons({ account: { name, status }, onAction }: RowButtonsProps) {
         {text}
       </Button>
     </span>
-  );
-}
-
-/** Freezes an active account with a reason, or makes a frozen one active again. */
-function Freeze({ account: { accountId, name, status, statusReason }, onClose }: { account: AccountRow; onClose: () => void }) {
-  const [reason, setReason] = useState('');
-  const isFrozen = status === 'frozen';
-  const saving = useChange<ShownAccount>(() => ({
-    method: 'PATCH',
-    path: `/accounts/${accountId}`,
-    body: (isFrozen
-      ? { status: 'active' }
-      : { status: 'frozen', ...(reason.trim() && { statusReason: reason.trim() }) }) satisfies AccountUpdateBody,
-  }));
-  return (
-    <DialogForm
-      title={`${isFrozen ? 'Unfreeze' : 'Freeze'} ${name}?`}
-      submit={isFrozen ? 'Unfreeze account' : 'Freeze account'}
-      change={saving}
-      onDone={onClose}
-      onClose={onClose}
-    >
-      {isFrozen ? (
-        <p>It is frozen: {statusReason ?? 'no reason given'}. Its requests are served again at once.</p>
-      ) : (
-        <>
-          <p>New requests of the account are refused until it is unfrozen. Running ones end as usual, and its money may change.</p>
-          <TextField
-            label="Reason"
-            hint="Its people see it on their first page, and the journal has it."
-            value={reason}
-            onText={setReason}
-            maxLength={REASON_LENGTH_MAX}
-          />
-        </>
-      )}
-    </DialogForm>
   );
 }
 

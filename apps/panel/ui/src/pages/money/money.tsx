@@ -19,6 +19,8 @@ import { DialogForm } from '../../parts/dialog.js';
 import { AmountField, TextField } from '../../parts/field.js';
 import { Page } from '../../parts/page.js';
 import { BalanceFigures } from '../overview/balance-figures.js';
+import { AccountCard } from './account-card.js';
+import { CreditNotesCard } from './credit-notes-card.js';
 import styles from './money.module.css';
 import { StatementCard } from './statement-card.js';
 
@@ -46,6 +48,8 @@ export function MoneyPage() {
     >
       <BalanceFigures balance={balance} exact />
       <StatementCard />
+      <CreditNotesCard />
+      <AccountCard />
       {operation && balance && (
         <MoneyOperation key={operation} name={operation} balance={balance} onClose={() => setOperation(undefined)} />
       )}

@@ -16,10 +16,7 @@ export function BalanceFigures({ balance, exact }: { balance: Balance | undefine
       <Figure label="Top-ups" note={balance && 'do not expire'}>
         {balance && <Money pico={balance.topup_balance_pico_usd} balance exact={exact} />}
       </Figure>
-      <Figure
-        label="Plan"
-        note={balance && (balance.plan_expires_at ? `ends ${relativeTime(balance.plan_expires_at, Date.now())}` : 'no plan')}
-      >
+      <Figure label="Plan" note={balance && describePlan(balance)}>
         {balance && <Money pico={balance.plan_balance_pico_usd} balance exact={exact} />}
       </Figure>
       {balance?.credit_line_pico_usd && (
@@ -29,4 +26,10 @@ export function BalanceFigures({ balance, exact }: { balance: Balance | undefine
       )}
     </Figures>
   );
+}
+
+/** What plan money is, and what becomes of it. */
+function describePlan({ plan_expires_at }: Balance): string {
+  if (!plan_expires_at) return 'granted for a time and used first; none now';
+  return `used before top-ups; what is left ends ${relativeTime(plan_expires_at, Date.now())}`;
 }

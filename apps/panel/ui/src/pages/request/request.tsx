@@ -11,6 +11,7 @@ import { Button } from '../../parts/button.js';
 import { Money } from '../../parts/money.js';
 import { Card, Fact, Figure, Figures, Page } from '../../parts/page.js';
 import { duration } from '../../parts/time.js';
+import { CreditNote } from '../money/credit-note.js';
 import { PriceMaths } from './price-maths.js';
 import styles from './request.module.css';
 import { asText } from './terms.js';
@@ -41,7 +42,7 @@ export function RequestPage() {
   const found = isMissing ? activity?.requestId : request?.requestId;
   if (found && found !== named && !isPlaceholderData) return <Redirect to={`/requests/${found}`} replace />;
   return (
-    <Page title="Request" about={<code className={styles.id}>{requestId}</code>} actions={request && <CopyAsText request={request} />}>
+    <Page title="Request" about={<code className={styles.id}>{requestId}</code>} actions={request && <Actions request={request} />}>
       {isMissing && !activity && (
         <Card title="No request with this id is known">
           {!name && <p>{REQUEST_ID_FORMS}</p>}
@@ -76,6 +77,18 @@ export function RequestPage() {
         </>
       )}
     </Page>
+  );
+}
+
+function Actions({ request }: { request: BilledRequest }) {
+  const { mayOnPlatform } = useSession();
+  const [isGivingBack, setGivingBack] = useState(false);
+  return (
+    <>
+      {mayOnPlatform('money.write') && request.settlement && <Button onClick={() => setGivingBack(true)}>Credit note</Button>}
+      <CopyAsText request={request} />
+      {isGivingBack && <CreditNote of={request} onClose={() => setGivingBack(false)} />}
+    </>
   );
 }
 

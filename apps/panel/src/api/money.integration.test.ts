@@ -1,0 +1,38 @@
+import { accountUpdate } from '#contracts/billing/accounts.js';
+import { creditNoteCreate } from '#contracts/billing/money.js';
+import { PanelFixture } from '../../test/panel-fixture.js';
+
+const ACME = '0190a6f0-7c1e-7000-8000-00000000000a';
+const OTHER = '0190a6f0-7c1e-7000-8000-00000000000f';
+
+/** Messages that billing got. */
+let asked: object[];
+
+const panel = await PanelFixture.open();
+const admin = await panel.person('admin');
+const finance = await panel.person('finance', ACME);
+afterAll(() => panel.close());
+beforeEach(() => {
+  asked = [];
+  const keep = (reply: object) => (message: object) => {
+    asked.push(message);
+    return reply as never;
+  };
+  panel.messaging.answer(creditNoteCreate, keep({ accountId: ACME, credited: true, amountPicoUsd: '1', topupBalancePicoUsd: '1' }));
+  panel.messaging.answer(accountUpdate, keep({ accountId: ACME, name: 'Acme', lowBalancePicoUsd: '5000000000000' }));
+});
+
+test('a credit note is for a request of the account in the path, whatever the body says', async () => {
+  const body = { accountId: OTHER, requestId: 'req_1', noteId: 'cn-1', usd: '0.5', reason: 'slow' };
+  const reply = await panel.send(`/accounts/${ACME.toUpperCase()}/credit-notes`, { method: 'POST', cookie: admin.cookie, body });
+  expect([reply.status, asked]).toEqual([200, [{ ...body, accountId: ACME }]]);
+});
+
+test('people of an account set its low balance, and nothing else of it', async () => {
+  const set = (body: object) => panel.send(`/accounts/${ACME}/low-balance`, { method: 'PUT', cookie: finance.cookie, body });
+  const done = await set({ lowBalanceUsd: '5' });
+  expect([done.status, done.body.lowBalancePicoUsd, asked]).toEqual([200, '5000000000000', [{ accountId: ACME, lowBalanceUsd: '5' }]]);
+  expect((await set({})).body.error).toMatchObject({ code: 'invalid_request', param: 'lowBalanceUsd' });
+  await set({ lowBalanceUsd: '5', creditLineUsd: '1000' });
+  expect(asked.slice(1)).not.toContainEqual(expect.objectContaining({ creditLineUsd: '1000' }));
+});
