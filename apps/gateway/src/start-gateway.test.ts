@@ -26,6 +26,7 @@ describe('replies', () => {
     expect(requestId).toMatch(/^req_[0-9a-f]{32}$/);
     expect(rest).toEqual({
       'content-type': 'application/json',
+      'x-tollgate-cost': '0.000000001',
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
       'content-length': String(Buffer.byteLength(text)),

@@ -16,6 +16,11 @@ function keepDigits(_key: string, value: unknown, { source = '' }: { source?: st
   return isExact ? value : RAW.rawJSON(source);
 }
 
+/** Returns a number that `JSON.stringify` writes with all digits of its text. Throws `SyntaxError` for a text that is no JSON number. */
+export function exactNumber(text: string): object {
+  return RAW.rawJSON(text);
+}
+
 /** A number with too many characters to be exact, or with an exponent beyond a double. */
 const LONG_NUMBER = /\d(?:[\d.eE+-]{15}|[eE]\+?\d{3})|-\d[\d.eE+-]{14}/;
 

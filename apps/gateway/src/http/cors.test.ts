@@ -28,7 +28,14 @@ const readCors = ({ headers }: Answer): Record<string, unknown> =>
 
 const EXPOSED = {
   'access-control-allow-origin': ORIGIN,
-  'access-control-expose-headers': ['x-request-id', 'request-id', 'retry-after', 'x-should-retry', ...RATE_LIMIT_HEADERS].join(),
+  'access-control-expose-headers': [
+    'x-request-id',
+    'request-id',
+    'retry-after',
+    'x-should-retry',
+    'x-tollgate-cost',
+    ...RATE_LIMIT_HEADERS,
+  ].join(),
   vary: 'Origin',
 };
 

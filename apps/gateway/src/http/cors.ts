@@ -1,10 +1,11 @@
 import { RATE_LIMIT_HEADERS } from './replies/rate-limit-headers.js';
+import { COST_HEADER } from './replies/reply-cost.js';
 
 /** `none`, `*`, or origins as browsers send them, separated by commas. */
 export const CORS_ALLOWED_ORIGINS = /^(none|\*|https?:\/\/[^\s/,*]+(,\s*https?:\/\/[^\s/,*]+)*)$/;
 
 /** Reply headers that scripts may read in addition to the CORS-safelisted ones. */
-const EXPOSED_HEADERS = ['x-request-id', 'request-id', 'retry-after', 'x-should-retry', ...RATE_LIMIT_HEADERS];
+const EXPOSED_HEADERS = ['x-request-id', 'request-id', 'retry-after', 'x-should-retry', COST_HEADER, ...RATE_LIMIT_HEADERS];
 /** Seconds for which browsers may cache a preflight. */
 const MAX_AGE_SECONDS = 600;
 

@@ -34,6 +34,8 @@ export class HttpExchange {
   trace: TraceContext | undefined;
   /** Span of the request while traces are exported. */
   span: Span | undefined;
+  /** The client asked for the cost in the usage. */
+  includesCost = false;
   /** Set on generation requests. */
   inference: InferenceRecord | undefined;
   /** Work that may outlive the connection, such as the settlement for a disconnected client. */

@@ -1,3 +1,4 @@
+import { COST_HEADER } from '../http/replies/reply-cost.js';
 import { RETRY_AFTER_MAX_SECONDS } from '../http/replies/write-reply.js';
 
 const requestId = {
@@ -49,11 +50,16 @@ export const HEADERS = {
     required: false,
     schema: { type: 'string' },
   },
+  Cost: {
+    description: 'What the request cost, in dollars, exactly. Not on streams, nor before the settlement is recorded.',
+    required: false,
+    schema: { type: 'string', pattern: '^[0-9]+\\.[0-9]{2,12}$' },
+  },
   Allow: { description: 'Methods of the path.', required: true, schema: { type: 'string' } },
 };
 
-/** Headers of replies to generation requests, with what the limits per minute leave. */
-export const RATE_LIMIT_HEADERS = {
+/** Headers with the rest of the limits per minute. */
+const RATE_LIMIT_HEADERS = {
   'x-ratelimit-limit-requests': { $ref: '#/components/headers/LimitRequests' },
   'x-ratelimit-remaining-requests': { $ref: '#/components/headers/RemainingRequests' },
   'x-ratelimit-reset-requests': { $ref: '#/components/headers/ResetRequests' },
@@ -62,7 +68,10 @@ export const RATE_LIMIT_HEADERS = {
   'x-ratelimit-reset-tokens': { $ref: '#/components/headers/ResetTokens' },
 };
 
-/** The same for clients of Anthropic. */
+/** Headers of replies to generation requests. */
+export const GENERATION_HEADERS = { [COST_HEADER]: { $ref: '#/components/headers/Cost' }, ...RATE_LIMIT_HEADERS };
+
+/** The same limits for clients of Anthropic. */
 export const ANTHROPIC_RATE_LIMIT_HEADERS = {
   'anthropic-ratelimit-requests-limit': { $ref: '#/components/headers/LimitRequests' },
   'anthropic-ratelimit-requests-remaining': { $ref: '#/components/headers/RemainingRequests' },

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '#inference/errors.js';
+import { INCLUDE_HEADER } from '../http/replies/reply-cost.js';
 import type { RouteName } from '../http/routes.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { REQUEST_EXAMPLES as CHAT_EXAMPLES } from '../protocols/chat/examples.js';
@@ -7,7 +8,7 @@ import { type JsonSchema, type RequestExample, ref } from '../protocols/json-sch
 import { COUNT_EXAMPLES, REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
 import { GENERATION_ERRORS } from './error-responses.js';
-import { ANTHROPIC_RATE_LIMIT_HEADERS, RATE_LIMIT_HEADERS, REPLY_HEADERS } from './headers.js';
+import { ANTHROPIC_RATE_LIMIT_HEADERS, GENERATION_HEADERS, REPLY_HEADERS } from './headers.js';
 import { KEY_EXAMPLE, REQUEST_EXAMPLE, REQUEST_ID, USAGE_EXAMPLE, USAGE_PARAMETERS } from './own-key-operations.js';
 import { plainReplyExamples, streamedReplyExamples } from './reply-examples.js';
 
@@ -57,6 +58,13 @@ const VERSION_HEADER = {
   schema: { type: 'string' },
 };
 
+const INCLUDE = {
+  name: INCLUDE_HEADER,
+  in: 'header',
+  description: 'Puts the `cost` into the usage of the reply, or of the last event that has a usage.',
+  schema: { type: 'string', const: 'cost' },
+};
+
 const MODELS = 'With `anthropic-version` the reply has more fields, and errors have the body of Messages.';
 const MODELS_VERSION_HEADER = { ...VERSION_HEADER, description: 'Sent by the clients of Anthropic.' };
 
@@ -84,10 +92,11 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'createChatCompletion',
     summary: 'A model reply in the Chat Completions format',
     description: BILLED,
+    parameters: [INCLUDE],
     request: { schema: ref('ChatRequest'), examples: CHAT_EXAMPLES },
     reply: { schema: ref('ChatCompletion'), examples: plainReplyExamples(ADAPTERS.chat, CHAT_EXAMPLES) },
     stream: { schema: ref('ChatStreamEvent'), examples: streamedReplyExamples(ADAPTERS.chat, CHAT_EXAMPLES) },
-    replyHeaders: RATE_LIMIT_HEADERS,
+    replyHeaders: GENERATION_HEADERS,
     errors: GENERATION_ERRORS,
   },
   responses: {
@@ -95,10 +104,11 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'createResponse',
     summary: 'A model reply in the Responses format',
     description: `${BILLED} Nothing is stored: every request contains the whole conversation.`,
+    parameters: [INCLUDE],
     request: { schema: ref('ResponsesRequest'), examples: RESPONSES_EXAMPLES },
     reply: { schema: ref('Response'), examples: plainReplyExamples(ADAPTERS.responses, RESPONSES_EXAMPLES) },
     stream: { schema: ref('ResponseStreamEvent'), examples: streamedReplyExamples(ADAPTERS.responses, RESPONSES_EXAMPLES) },
-    replyHeaders: RATE_LIMIT_HEADERS,
+    replyHeaders: GENERATION_HEADERS,
     errors: GENERATION_ERRORS,
   },
   messages: {
@@ -106,11 +116,11 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'createMessage',
     summary: 'A model reply in the Messages format',
     description: BILLED,
-    parameters: [VERSION_HEADER],
+    parameters: [VERSION_HEADER, INCLUDE],
     request: { schema: ref('MessagesRequest'), examples: MESSAGES_EXAMPLES },
     reply: { schema: ref('Message'), examples: plainReplyExamples(ADAPTERS.messages, MESSAGES_EXAMPLES) },
     stream: { schema: ref('MessageStreamEvent'), examples: streamedReplyExamples(ADAPTERS.messages, MESSAGES_EXAMPLES) },
-    replyHeaders: { ...RATE_LIMIT_HEADERS, ...ANTHROPIC_RATE_LIMIT_HEADERS },
+    replyHeaders: { ...GENERATION_HEADERS, ...ANTHROPIC_RATE_LIMIT_HEADERS },
     errors: GENERATION_ERRORS,
   },
   embeddings: {
@@ -118,9 +128,10 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'createEmbeddings',
     summary: 'Vectors of texts, for models for embeddings',
     description: `${BILLED} Billed by the tokens of the inputs.`,
+    parameters: [INCLUDE],
     request: { schema: ref('EmbeddingsRequest'), examples: EMBEDDING_EXAMPLES },
     reply: { schema: ref('EmbeddingList'), examples: REPLY_EXAMPLES },
-    replyHeaders: RATE_LIMIT_HEADERS,
+    replyHeaders: GENERATION_HEADERS,
     errors: GENERATION_ERRORS,
   },
   countTokens: {

@@ -141,7 +141,7 @@ export async function runInference(services: InferenceServices, call: InferenceC
   const settlesAt = performance.now();
   const settled = await settle(services, call, settlement);
   record.settleMs = performance.now() - settlesAt;
-  record.costPicoUsd = settled?.costPicoUsd;
+  if (settled && settled.status !== 'unknown') record.costPicoUsd = settled.costPicoUsd;
 
   if (outcome === 'client-disconnected') return;
   if (failure) throw failure;

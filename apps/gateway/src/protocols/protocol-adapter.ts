@@ -24,6 +24,16 @@ export interface BodyAttribution {
 /** The fields of a parsed request that renderers need. Plain JSON, so that it can be sent between threads. */
 export type ReplyOptions<Parsed extends ParsedRequest> = Omit<Parsed, 'request' | 'attribution'>;
 
+/** Usage as a reply shows it. */
+export interface ShownUsage extends Usage {
+  /** Cost in dollars, exactly. Absent: the client did not ask for it, or it is not known. */
+  costUsd?: string;
+}
+
+export interface ShownCompletion extends Completion {
+  usage: ShownUsage;
+}
+
 /** Identity of a reply, the same in every part of it. */
 export interface ReplyContext {
   /** Unique suffix of letters and digits. Each adapter adds its prefix (`chatcmpl-`, `resp_`, `msg_`). */
@@ -48,7 +58,7 @@ export interface ProtocolAdapter<Parsed extends ParsedRequest = ParsedRequest> {
   parseRequest(body: unknown): Parsed;
 
   /** Returns the JSON body of a plain reply. */
-  renderCompletion(reply: ReplyContext, parsed: ReplyOptions<Parsed>, completion: Completion): string;
+  renderCompletion(reply: ReplyContext, parsed: ReplyOptions<Parsed>, completion: ShownCompletion): string;
 
   /** Creates the renderer of one streamed reply. */
   renderStream(reply: ReplyContext, parsed: ReplyOptions<Parsed>): StreamRenderer;
@@ -66,7 +76,7 @@ export interface StreamRenderer {
   render(batch: readonly StreamEvent[]): string;
 
   /** Renders the last events of a complete reply. Called when its settlement is recorded or refused, or when `settleAnswerMs` is over. */
-  finish(reason: FinishReason, usage: Usage): string;
+  finish(reason: FinishReason, usage: ShownUsage): string;
 
   /** Renders an error within the stream. */
   fail(error: GatewayError): string;

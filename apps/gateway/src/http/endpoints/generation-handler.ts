@@ -11,6 +11,7 @@ import type { BodyReader } from '../bodies/read-body.js';
 import { type GatewayRequest, requireCaller } from '../http-exchange.js';
 import { EmbeddingReply } from '../replies/embedding-reply.js';
 import { PlainReply } from '../replies/plain-reply.js';
+import { readIncludesCost } from '../replies/reply-cost.js';
 import { StreamReply, type StreamTimes } from '../replies/stream-reply.js';
 
 /** Serves generation requests over HTTP in any format: body → request → pipeline → reply. */
@@ -76,6 +77,7 @@ export class GenerationHandler {
     const parsed = await this.parser.parseGeneration(format, { bytes, owner: caller, stopped, onSent });
     const record: InferenceRecord = { activity: this.settings.activityEvents ? {} : undefined };
     exchange.inference = record;
+    exchange.includesCost = readIncludesCost(request.headers);
     const attribution = readAttribution(request.headers, parsed.attribution, caller);
     const call = { request: parsed.request, caller, requestId, attribution, trace, span };
     return { parsed, run: (reply: Reply) => runInference(this.services, call, reply, record) };

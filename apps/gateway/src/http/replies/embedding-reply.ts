@@ -8,6 +8,7 @@ import type { Reply } from '../../pipeline/reply.js';
 import type { Encoding } from '../../protocols/embeddings/request.dto.js';
 import { renderEmbeddings } from '../../protocols/embeddings/response.js';
 import type { HttpExchange } from '../http-exchange.js';
+import { showUsage } from './reply-cost.js';
 import { writeJson, writeJsonHead } from './write-reply.js';
 
 /** Bytes of one number of a vector while it is held: as a number, and less in base64. */
@@ -60,7 +61,7 @@ export class EmbeddingReply implements Reply {
     const { exchange, response, stopped, usage } = this;
     if (usage === undefined || response.destroyed) return;
     const { encoding, model, drainMs } = this.options;
-    const pieces = renderEmbeddings({ encoding, model, vectors: this.vectors, usage });
+    const pieces = renderEmbeddings({ encoding, model, vectors: this.vectors, usage: showUsage(exchange, usage) });
     let piece = pieces.next();
     let next = pieces.next();
     if (next.done) return writeJson(exchange, response, piece.value ?? '');

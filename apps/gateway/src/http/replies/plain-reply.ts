@@ -5,6 +5,7 @@ import type { Usage } from '#inference/usage.js';
 import type { Reply } from '../../pipeline/reply.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext, ReplyOptions } from '../../protocols/protocol-adapter.js';
 import type { HttpExchange } from '../http-exchange.js';
+import { showUsage } from './reply-cost.js';
 import { writeJson } from './write-reply.js';
 
 /** Collects the events of a reply and sends it as one JSON body. */
@@ -29,7 +30,7 @@ export class PlainReply<Parsed extends ParsedRequest> implements Reply {
   }
 
   finish(reason: FinishReason, usage: Usage): void {
-    this.collector.add({ type: 'usage-report', usage });
+    this.collector.add({ type: 'usage-report', usage: showUsage(this.exchange, usage) });
     this.collector.add({ type: 'completion-finish', reason });
     writeJson(this.exchange, this.response, this.adapter.renderCompletion(this.context, this.options, this.collector.finish()));
   }

@@ -6,6 +6,7 @@ import type { Reply } from '../../pipeline/reply.js';
 import type { StreamRenderer } from '../../protocols/protocol-adapter.js';
 import type { HttpExchange } from '../http-exchange.js';
 import { ChunkedBody } from './chunked-body.js';
+import { showUsage } from './reply-cost.js';
 import { writeStreamHead } from './write-reply.js';
 
 export interface StreamTimes {
@@ -65,7 +66,7 @@ export class StreamReply implements Reply {
 
   finish(reason: FinishReason, usage: Usage): void {
     const heldBack = this.hasBegun ? '' : this.renderer.render(this.takeHeldBack([]));
-    this.end(this.lastText + heldBack + this.renderer.finish(reason, usage));
+    this.end(this.lastText + heldBack + this.renderer.finish(reason, showUsage(this.exchange, usage)));
   }
 
   /** Ends the stream with an error. Call it only when `hasBegun`. */

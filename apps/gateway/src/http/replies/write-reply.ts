@@ -3,6 +3,7 @@ import type { GatewayError } from '#inference/errors.js';
 import { canDiscardBody, discardBody } from '../bodies/discard-body.js';
 import type { GatewayRequest, HttpExchange } from '../http-exchange.js';
 import { rateLimitHeaders } from './rate-limit-headers.js';
+import { COST_HEADER, findCost } from './reply-cost.js';
 
 export const RETRY_AFTER_MAX_SECONDS = 60;
 
@@ -22,8 +23,9 @@ export function writeJson(exchange: HttpExchange, response: ServerResponse, body
   response.end(body);
 }
 
-/** Writes the head of a JSON reply. Without `length` its body is sent in chunks. */
+/** Writes the head of a JSON reply, with the cost of a settled request. Without `length` its body is sent in chunks. */
 export function writeJsonHead(exchange: HttpExchange, response: ServerResponse, length?: number): void {
+  const cost = findCost(exchange);
   response.writeHead(200, [
     'content-type',
     'application/json',
@@ -34,6 +36,7 @@ export function writeJsonHead(exchange: HttpExchange, response: ServerResponse, 
     exchange.requestId,
     'request-id',
     exchange.requestId,
+    ...(cost === undefined ? [] : [COST_HEADER, cost]),
     ...Object.entries(rateLimitHeaders(exchange)).flat(),
   ]);
 }

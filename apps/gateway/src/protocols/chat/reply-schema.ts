@@ -1,5 +1,6 @@
 import {
   byProperty,
+  cost,
   count,
   described,
   either,
@@ -56,13 +57,16 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     ...replyObject({ id: text, type: word('custom'), custom: replyObject({ name: text, input: text }) }),
     description: 'A call of a tool that the request declared as custom.',
   },
-  ChatUsage: replyObject({
-    prompt_tokens: described(count, 'Cached tokens included.'),
-    completion_tokens: described(count, 'Reasoning included.'),
-    total_tokens: count,
-    prompt_tokens_details: replyObject({ cached_tokens: count }),
-    completion_tokens_details: replyObject({ reasoning_tokens: count }),
-  }),
+  ChatUsage: replyObject(
+    {
+      prompt_tokens: described(count, 'Cached tokens included.'),
+      completion_tokens: described(count, 'Reasoning included.'),
+      total_tokens: count,
+      prompt_tokens_details: replyObject({ cached_tokens: count }),
+      completion_tokens_details: replyObject({ reasoning_tokens: count }),
+    },
+    { cost },
+  ),
   ChatStreamEvent: {
     ...either(ref('ChatCompletionChunk'), ref('Error'), word('[DONE]')),
     description:

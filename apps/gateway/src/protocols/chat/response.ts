@@ -1,11 +1,11 @@
 import type { CompletedToolCall, Completion } from '#inference/completion.js';
 import type { FinishReason } from '#inference/stream-event.js';
-import type { ReplyContext } from '../protocol-adapter.js';
+import type { ReplyContext, ShownCompletion } from '../protocol-adapter.js';
 import { renderFinishReason } from './finish-reason.js';
 import { renderUsage } from './usage.js';
 
 /** Renders the body of a plain reply. */
-export function renderCompletion(reply: ReplyContext, completion: Completion): string {
+export function renderCompletion(reply: ReplyContext, completion: ShownCompletion): string {
   return JSON.stringify({
     id: renderId(reply),
     object: 'chat.completion',

@@ -1,8 +1,7 @@
 import type { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Tool } from '#inference/tool.js';
-import type { Usage } from '#inference/usage.js';
-import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
+import type { ReplyContext, ReplyOptions, ShownUsage, StreamRenderer } from '../protocol-adapter.js';
 import { type ToolCallEvent, ToolCallSequencer } from '../tool-calls/tool-call-sequencer.js';
 import { renderError } from './errors.js';
 import { renderFinishReason } from './finish-reason.js';
@@ -47,11 +46,13 @@ class ChatStream implements StreamRenderer {
     return chunks;
   }
 
-  finish(reason: FinishReason, usage: Usage): string {
+  /** A client that asks for the cost gets the chunk with the usage as well. */
+  finish(reason: FinishReason, usage: ShownUsage): string {
     let chunks = this.closeContent(reason);
     const finishReason = renderFinishReason(reason, this.hasToolCalls);
     chunks += `${this.deltaStart}},"finish_reason":"${finishReason}"}]}\n\n`;
-    if (this.includeUsage) chunks += `${this.chunkStart}],"usage":${JSON.stringify(renderUsage(usage))}}\n\n`;
+    if (this.includeUsage || usage.costUsd !== undefined)
+      chunks += `${this.chunkStart}],"usage":${JSON.stringify(renderUsage(usage))}}\n\n`;
     return `${chunks}data: [DONE]\n\n`;
   }
 

@@ -1,4 +1,4 @@
-import { count, described, either, type JsonSchema, list, ref, replyObject, text, word } from '../json-schema/json-schema.js';
+import { cost, count, described, either, type JsonSchema, list, ref, replyObject, text, word } from '../json-schema/json-schema.js';
 
 /** Schemas of the reply that `response.ts` renders. */
 export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
@@ -6,7 +6,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     object: word('list'),
     data: described(list(ref('Embedding')), 'One for each input, in their order.'),
     model: text,
-    usage: replyObject({ prompt_tokens: count, total_tokens: count }),
+    usage: replyObject({ prompt_tokens: count, total_tokens: count }, { cost }),
   }),
   Embedding: replyObject({
     object: word('embedding'),

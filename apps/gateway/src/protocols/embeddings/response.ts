@@ -1,4 +1,5 @@
-import type { Usage } from '#inference/usage.js';
+import type { ShownUsage } from '../protocol-adapter.js';
+import { renderCost } from '../render-cost.js';
 import type { Encoding } from './request.dto.js';
 
 /** Characters of a piece, so that rendering one takes about a millisecond. */
@@ -10,7 +11,7 @@ export interface EmbeddingReplyContent {
   encoding: Encoding;
   /** In the order of the inputs, as in `embedding-delta`. */
   vectors: readonly (string | readonly number[])[];
-  usage: Usage;
+  usage: ShownUsage;
 }
 
 /** Renders the body of a reply in pieces: it can have megabytes. */
@@ -26,8 +27,8 @@ export function* renderEmbeddings({ model, encoding, vectors, usage }: Embedding
   yield `${piece}],"model":${JSON.stringify(model)},"usage":${JSON.stringify(renderUsage(usage))}}`;
 }
 
-function renderUsage({ promptTokens }: Usage) {
-  return { prompt_tokens: promptTokens, total_tokens: promptTokens };
+function renderUsage(usage: ShownUsage) {
+  return { prompt_tokens: usage.promptTokens, total_tokens: usage.promptTokens, ...renderCost(usage) };
 }
 
 /** Floats of 32 bits in the order of bytes of every machine that Node runs on: little endian. */

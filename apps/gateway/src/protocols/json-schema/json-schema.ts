@@ -28,6 +28,8 @@ export const name: JsonSchema = { type: 'string', minLength: 1 };
 export const flag: JsonSchema = { type: 'boolean' };
 export const count: JsonSchema = { type: 'integer', minimum: 0 };
 export const anyObject: JsonSchema = { type: 'object' };
+/** The cost in a usage. */
+export const cost: JsonSchema = { type: 'number', minimum: 0, description: 'Dollars, exactly. Only with `x-tollgate-include: cost`.' };
 /** Any value. */
 export const anything: JsonSchema = {};
 

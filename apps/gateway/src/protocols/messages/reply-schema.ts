@@ -1,6 +1,7 @@
 import {
   anyObject,
   byProperty,
+  cost,
   count,
   described,
   type JsonSchema,
@@ -27,12 +28,15 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     name: text,
     input: described(anyObject, 'Arguments that are not a JSON object end with a member `_raw` that holds all that the model wrote.'),
   }),
-  MessageUsage: replyObject({
-    input_tokens: described(count, 'Cached tokens not included.'),
-    cache_creation_input_tokens: { type: 'integer', const: 0 },
-    cache_read_input_tokens: count,
-    output_tokens: described(count, 'Reasoning included.'),
-  }),
+  MessageUsage: replyObject(
+    {
+      input_tokens: described(count, 'Cached tokens not included.'),
+      cache_creation_input_tokens: { type: 'integer', const: 0 },
+      cache_read_input_tokens: count,
+      output_tokens: described(count, 'Reasoning included.'),
+    },
+    { cost },
+  ),
   TokenCount: replyObject({ input_tokens: described(count, 'An estimate from the size of the prompt.') }),
   MessageStreamEvent: {
     ...byProperty('type', {

@@ -1,5 +1,5 @@
-import type { CompletedToolCall, Completion } from '#inference/completion.js';
-import type { ReplyContext, ReplyOptions } from '../protocol-adapter.js';
+import type { CompletedToolCall } from '#inference/completion.js';
+import type { ReplyContext, ReplyOptions, ShownCompletion } from '../protocol-adapter.js';
 import { safeCallId } from '../tool-calls/call-ids.js';
 import { ToolInput } from '../tool-calls/tool-input.js';
 import { renderStopReason, type StopReason } from './finish-reason.js';
@@ -7,7 +7,11 @@ import type { MessagesRequest } from './request.js';
 import { type MessageUsage, renderUsage } from './usage.js';
 
 /** Renders the body of a plain reply: thinking, text, tool use. Text after a call follows all calls, as in a stream. */
-export function renderCompletion(reply: ReplyContext, { showThinking }: ReplyOptions<MessagesRequest>, completion: Completion): string {
+export function renderCompletion(
+  reply: ReplyContext,
+  { showThinking }: ReplyOptions<MessagesRequest>,
+  completion: ShownCompletion,
+): string {
   const { text, trailingText, refusal, trailingRefusal, leadingReasoning, toolCalls, finishReason, usage } = completion;
   const blocks: string[] = [];
   if (showThinking && leadingReasoning !== '') blocks.push(renderThinking(leadingReasoning));

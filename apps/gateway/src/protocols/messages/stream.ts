@@ -1,7 +1,7 @@
 import type { GatewayError } from '#inference/errors.js';
 import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
-import { NO_USAGE, type Usage } from '#inference/usage.js';
-import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
+import { NO_USAGE } from '#inference/usage.js';
+import type { ReplyContext, ReplyOptions, ShownUsage, StreamRenderer } from '../protocol-adapter.js';
 import { safeCallId } from '../tool-calls/call-ids.js';
 import { type ToolCallEvent, ToolCallSequencer } from '../tool-calls/tool-call-sequencer.js';
 import { ToolInput } from '../tool-calls/tool-input.js';
@@ -62,7 +62,7 @@ class MessageStream implements StreamRenderer {
     return frames;
   }
 
-  finish(reason: FinishReason, usage: Usage): string {
+  finish(reason: FinishReason, usage: ShownUsage): string {
     let frames = this.open();
     if (this.trailingText !== '') frames += this.renderDelta('text', this.trailingText);
     frames += this.closeBlock();

@@ -2,6 +2,7 @@ import {
   anyObject,
   anything,
   byProperty,
+  cost,
   count,
   described,
   either,
@@ -103,13 +104,16 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ResponseRefusal: replyObject({ type: word('refusal'), refusal: described(text, "The model's refusal.") }),
   ResponseText: replyObject({ type: word('output_text'), text, annotations: EMPTY, logprobs: EMPTY }),
   ResponseSummary: replyObject({ type: word('summary_text'), text }),
-  ResponseUsage: replyObject({
-    input_tokens: described(count, 'Cached tokens included.'),
-    input_tokens_details: replyObject({ cached_tokens: count, cache_write_tokens: ZERO }),
-    output_tokens: described(count, 'Reasoning included.'),
-    output_tokens_details: replyObject({ reasoning_tokens: count }),
-    total_tokens: count,
-  }),
+  ResponseUsage: replyObject(
+    {
+      input_tokens: described(count, 'Cached tokens included.'),
+      input_tokens_details: replyObject({ cached_tokens: count, cache_write_tokens: ZERO }),
+      output_tokens: described(count, 'Reasoning included.'),
+      output_tokens_details: replyObject({ reasoning_tokens: count }),
+      total_tokens: count,
+    },
+    { cost },
+  ),
   ResponseTool: byProperty('type', {
     function: 'ResponseFunctionTool',
     custom: 'ResponseCustomTool',

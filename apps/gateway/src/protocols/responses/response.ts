@@ -1,13 +1,12 @@
 import type { Completion } from '#inference/completion.js';
 import type { ToolKey } from '#inference/tool.js';
-import type { Usage } from '#inference/usage.js';
-import type { ReplyContext, ReplyOptions } from '../protocol-adapter.js';
+import type { ReplyContext, ReplyOptions, ShownCompletion, ShownUsage } from '../protocol-adapter.js';
 import { type ResponseEnd, renderFinishReason } from './finish-reason.js';
 import type { ResponsesRequest } from './request.js';
 import { renderUsage } from './usage.js';
 
 /** Renders the body of a plain reply. It is completed or incomplete, never failed: a plain failure is an HTTP error. */
-export function renderCompletion(reply: ReplyContext, parsed: ReplyOptions<ResponsesRequest>, completion: Completion): string {
+export function renderCompletion(reply: ReplyContext, parsed: ReplyOptions<ResponsesRequest>, completion: ShownCompletion): string {
   const end = renderFinishReason(completion.finishReason);
   const items = outputItems(completion);
   const output = items.map((item, index) => {
@@ -96,7 +95,7 @@ export interface ResponseState {
   error?: { code: string; message: string };
   /** Items, each as JSON text. */
   output: readonly string[];
-  usage?: Usage;
+  usage?: ShownUsage;
 }
 
 /**

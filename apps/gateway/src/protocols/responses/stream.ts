@@ -1,7 +1,6 @@
 import type { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
-import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
+import type { ReplyContext, ReplyOptions, ShownUsage, StreamRenderer } from '../protocol-adapter.js';
 import { type ToolCallEvent, ToolCallSequencer } from '../tool-calls/tool-call-sequencer.js';
 import { renderStreamError } from './errors.js';
 import { type ResponseEnd, renderFinishReason } from './finish-reason.js';
@@ -67,7 +66,7 @@ class ResponsesStream implements StreamRenderer {
     return events;
   }
 
-  finish(reason: FinishReason, usage: Usage): string {
+  finish(reason: FinishReason, usage: ShownUsage): string {
     const end = renderFinishReason(reason);
     return this.create() + this.endItems(end.status) + this.responseEvent(end.status, { ...end, usage });
   }
