@@ -55,7 +55,13 @@ export async function testAgent(agent: Agent): Promise<void> {
   }
 }
 
+/** Once as it is shipped, with all tests, and once with more fields in the list of models than the contract has. */
 function defineTests(agent: Agent, program: string): void {
+  defineTestsOn({}, agent, program);
+  describe('with the facts of models in the list', () => defineTestsOn({ MODEL_FACTS: 'all' }, agent, program));
+}
+
+function defineTestsOn(env: Record<string, string>, agent: Agent, program: string): void {
   let stack: RunningStack;
   let sim: SimServer;
   let caching: SimServer;
@@ -63,7 +69,7 @@ function defineTests(agent: Agent, program: string): void {
   let bench: TestBench;
   beforeAll(async () => {
     [stack, sim, caching] = await Promise.all([
-      startPrivateStack(),
+      startPrivateStack({ env }),
       startSimServer({ host: '127.0.0.1', port: 0 }),
       startSimServer({ host: '127.0.0.1', port: 0, defaults: 'cache' }),
     ]);
@@ -91,6 +97,8 @@ function defineTests(agent: Agent, program: string): void {
       expect(new Set(bench.generations().map(({ path }) => path.split('?')[0]))).toEqual(new Set([PATHS[format]]));
       expect(await bench.readBills(bench.generations())).toEqual(bench.generations().map(() => [200, 'completed']));
     });
+
+    if ('MODEL_FACTS' in env) return;
 
     const overflow = typeof agent.onOverflow === 'function' ? agent.onOverflow(format) : agent.onOverflow;
     test(OVERFLOW_TITLES[typeof overflow === 'object' ? 'stopsWith' : overflow], async () => {

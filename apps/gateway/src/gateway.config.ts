@@ -1,6 +1,7 @@
-import { IsBoolean, IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
 import { ServiceConfig } from '#config/service-config.js';
 import { CORS_ALLOWED_ORIGINS } from './http/cors.js';
+import { MODEL_FACTS } from './http/endpoints/render-models.js';
 
 /** Settings of the gateway. Each is read from the environment variable of its name: `peekMs` from `PEEK_MS`. */
 export class GatewayConfig extends ServiceConfig {
@@ -50,6 +51,9 @@ export class GatewayConfig extends ServiceConfig {
   @IsInt() @Min(1) settlementsPendingMax = 10_000;
   /** Milliseconds that open settlements may take at a shutdown. */
   @IsInt() @Min(0) settleFlushMs = 10_000;
+
+  /** Where the facts of models (context, limits, prices) are: nowhere, at the single model, or in the list too. */
+  @IsIn(MODEL_FACTS) modelFacts: (typeof MODEL_FACTS)[number] = 'model';
 
   /** Publishes the course of each request to a model, which the panel records. */
   @IsBoolean() activityEvents = false;

@@ -11,7 +11,7 @@ import { CatalogClient } from './clients/catalog.js';
 import { InferenceClient } from './clients/inference.js';
 import { OwnKeys } from './clients/own-keys.js';
 import { EstimateController } from './estimate.controller.js';
-import type { GatewayConfig } from './gateway.config.js';
+import { GatewayConfig } from './gateway.config.js';
 import { AccessLog } from './http/access-log.js';
 import { ActivityEvents } from './http/activity-events.js';
 import { BodyParser } from './http/bodies/body-parser.js';
@@ -56,6 +56,7 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
     module: GatewayModule,
     controllers: [GenerationController, CountTokensController, AccountController, OwnKeyController, OpenApiController, EstimateController],
     providers: [
+      provide(GatewayConfig, [], () => config),
       // clients
       provide(ApiKeys, [], () => new ApiKeys(messaging, config.keyCacheMs, config.keyCacheEntriesMax)),
       provide(BillingReplicas, [], () => new BillingReplicas(messaging)),

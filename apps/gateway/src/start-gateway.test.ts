@@ -54,6 +54,8 @@ describe('replies', () => {
 
   test('models: the list, one by its id, encoded or not, and an unknown one [api-endpoints, own-model-ids, model-object, get-models, D6, L-1, L-3, L-4]', async () => {
     const model = (id: string) => ({ object: 'model', id, created: 1_750_000_000, owned_by: 'tests' });
+    await gateway.close();
+    gateway = await startTestGateway({ modelFacts: 'none' }, gateway.fakes);
     const list = await gateway.ask('/v1/models?limit=1000', { headers: KEY });
     expect(JSON.parse(list.text)).toEqual({ object: 'list', data: [model('test-model'), model('vision/model')] });
     expect(JSON.parse((await gateway.ask('/v1/models/vision%2Fmodel', { headers: { 'x-api-key': TEST_KEY } })).text)).toEqual(
@@ -73,7 +75,7 @@ describe('replies', () => {
     test('the list and one of them have the fields of both formats [L-2, T-56]', async () => {
       gateway.fakes.models = gateway.fakes.models.map((each, index) => (index === 0 ? { ...each, displayName: 'The Test Model' } : each));
       await gateway.close();
-      gateway = await startTestGateway({}, gateway.fakes);
+      gateway = await startTestGateway({ modelFacts: 'none' }, gateway.fakes);
       const [first, second] = [model('test-model', 'The Test Model'), model('vision/model', 'vision/model')];
       const page = await client(TEST_KEY).models.list({ limit: 1 });
       expect({ ...page }).toMatchObject({ data: [first, second], has_more: false, first_id: first.id, last_id: second.id });

@@ -24,6 +24,13 @@ interface PricedModels {
 
 /** Fields of a caller that decide its prices. */
 type Plans = 'pricePlan' | 'nextPricePlan';
+
+/** A price that is in force from a time on. */
+export interface AnnouncedPrice {
+  effectiveAt: string;
+  price: PinnedPrice;
+}
+
 type ScheduledPrice = NonNullable<ModelListReply['scheduledPrices']>[number];
 
 /**
@@ -104,6 +111,29 @@ export class CatalogClient {
     return mayUse ? models.filter(({ id }) => mayUse(id)) : models;
   }
 
+  /** Returns the prices of a model that replace each other from their times on, as the caller will pay them, soonest first. */
+  announcedPrices(id: string, { pricePlan, nextPricePlan }: Pick<Caller, Plans>): AnnouncedPrice[] {
+    const now = Date.now();
+    const changes = this.scheduled
+      .filter(({ model }) => model === id)
+      .map(({ price, effectiveAt }) => ({ price, from: Date.parse(effectiveAt) }));
+    const times = [...changes.map(({ from }) => from), ...(nextPricePlan ? [nextPricePlan.from] : [])].filter((from) => from > now);
+    return [...new Set(times)]
+      .sort((one, other) => one - other)
+      .map((from) => {
+        const list = changes.findLast((change) => change.from <= from)?.price ?? this.models?.byId.get(id)?.pinnedPrice;
+        return {
+          effectiveAt: new Date(from).toISOString(),
+          price: this.priceInPlan(id, list as PinnedPrice, findPlan({ pricePlan, nextPricePlan }, from)),
+        };
+      });
+  }
+
+  private priceInPlan(id: string, list: PinnedPrice, pricePlan: string | undefined): PinnedPrice {
+    const plan = this.pricePlans.find((one) => one.id === pricePlan);
+    return plan ? pinInPlan(list.version, planPricing(plan)(id, parsePrice(list)), plan) : list;
+  }
+
   /** True when a model costs the caller nothing. */
   hasFreeModel(plans: Pick<Caller, Plans>): boolean {
     return this.models !== undefined && this.known(plans).hasFree;
@@ -161,9 +191,9 @@ function describeModels(ids: readonly string[]): string {
   return `${ids.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${more} more, see GET /v1/models` : ''}`;
 }
 
-/** Returns the plan that is in force now. */
-function findPlan({ pricePlan, nextPricePlan }: Pick<Caller, Plans>): string | undefined {
-  return nextPricePlan && nextPricePlan.from <= Date.now() ? nextPricePlan.pricePlan : pricePlan;
+/** Returns the plan that is in force at a time. Default: now. */
+function findPlan({ pricePlan, nextPricePlan }: Pick<Caller, Plans>, at = Date.now()): string | undefined {
+  return nextPricePlan && nextPricePlan.from <= at ? nextPricePlan.pricePlan : pricePlan;
 }
 
 function pricedModels(models: readonly Model[]): PricedModels {
@@ -181,6 +211,10 @@ function modelsInPlan(models: readonly Model[], plan: PricePlan): Model[] {
   const findPrice = planPricing(plan);
   return models.map((model) => {
     const price = findPrice(model.id, model.price);
-    return { ...model, price, pinnedPrice: { version: model.pinnedPrice.version, ...renderPriceText(price), pricePlan: plan.id } };
+    return { ...model, price, pinnedPrice: pinInPlan(model.pinnedPrice.version, price, plan) };
   });
+}
+
+function pinInPlan(version: number, price: Price, plan: PricePlan): PinnedPrice {
+  return { version, ...renderPriceText(price), pricePlan: plan.id };
 }

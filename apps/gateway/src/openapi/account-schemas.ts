@@ -1,7 +1,7 @@
 import type { Balance } from '#contracts/billing/money.js';
-import { type JsonSchema, list, orNull, ref, replyObject, text, word } from '../protocols/json-schema/json-schema.js';
-
-export const PICO_USD: JsonSchema = { type: 'string', pattern: '^-?[0-9]+$' };
+import type { renderModelFacts } from '../http/endpoints/render-models.js';
+import { count, described, type JsonSchema, list, orNull, ref, replyObject, text, word } from '../protocols/json-schema/json-schema.js';
+import { modelPrice, PICO_USD } from './price-schemas.js';
 
 /** Schema of the balance. The compiler checks that it has the fields of billing's answer and no others. */
 const { credit_line_pico_usd, ...balance }: Record<keyof Balance, JsonSchema> = {
@@ -15,6 +15,22 @@ const { credit_line_pico_usd, ...balance }: Record<keyof Balance, JsonSchema> = 
   plan_balance_pico_usd: { ...PICO_USD, description: 'Share from the active plan; `0` without one.' },
   plan_expires_at: { ...orNull(text), description: 'ISO 8601; null without an active plan.' },
   credit_line_pico_usd: { ...PICO_USD, description: 'How far below zero the share from top-ups may go; absent: not at all.' },
+};
+
+const FACTS = 'Of the single model, where `MODEL_FACTS` is not `none`; in the list, where it is `all`.';
+
+const facts: Record<keyof ReturnType<typeof renderModelFacts>, JsonSchema> = {
+  context_length: described(count, `Tokens of prompt and output together. ${FACTS}`),
+  max_output_tokens: described(count, 'The most output that a request can ask for.'),
+  default_output_tokens: described(count, 'The output limit of a request that names none.'),
+  input_types: list(word('text', 'image')),
+  reasoning: { type: 'boolean' },
+  embedding_dimensions: described(orNull(count), 'Length of the vectors of a model for embeddings. Null: it writes replies.'),
+  price: described(replyObject(modelPrice), 'The price in force for the account of the key.'),
+  announced_prices: described(
+    list(replyObject({ effective_at: described(text, 'ISO 8601 time from which on it is in force.'), ...modelPrice })),
+    'Prices that are to come, soonest first.',
+  ),
 };
 
 const ANTHROPIC = 'Only with the header `anthropic-version`.';
@@ -40,6 +56,7 @@ export const ACCOUNT_SCHEMAS: Record<string, JsonSchema> = {
       type: { ...word('model'), description: ANTHROPIC },
       display_name: { ...text, description: `Name for people. ${ANTHROPIC}` },
       created_at: { ...text, description: `RFC 3339. ${ANTHROPIC}` },
+      ...facts,
     },
   ),
   Balance: replyObject(balance, { credit_line_pico_usd }),

@@ -9,6 +9,7 @@ import { COUNT_EXAMPLES, REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protoc
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
 import { GENERATION_ERRORS } from './error-responses.js';
 import { ANTHROPIC_RATE_LIMIT_HEADERS, GENERATION_HEADERS, REPLY_HEADERS } from './headers.js';
+import { LISTED_MODEL, MODEL_EXAMPLE } from './model-example.js';
 import { KEY_EXAMPLE, REQUEST_EXAMPLE, REQUEST_ID, USAGE_EXAMPLE, USAGE_PARAMETERS } from './own-key-operations.js';
 import { plainReplyExamples, streamedReplyExamples } from './reply-examples.js';
 
@@ -82,7 +83,6 @@ const NO_SUCH_REQUEST = {
 
 const ENTITY_TAG = { etag: { $ref: '#/components/headers/EntityTag' } };
 
-const model = { object: 'model', id: 'sim-fast', created: 1_760_000_000, owned_by: 'tollgate' };
 const health: Content = { schema: ref('Health'), examples: { ok: { value: { status: 'ok' } } } };
 
 /** The operation of each route. The compiler checks that each route has one, a test that each is routed. */
@@ -150,19 +150,26 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     summary: 'The models a key can call',
     description: MODELS,
     parameters: [MODELS_VERSION_HEADER],
-    reply: { schema: ref('ModelList'), examples: { models: { value: { object: 'list', data: [model] } } } },
+    reply: { schema: ref('ModelList'), examples: { models: { value: { object: 'list', data: [LISTED_MODEL] } } } },
     errors: KEY_ERRORS,
   },
   model: {
     tag: 'Account',
     operationId: 'getModel',
-    summary: 'One model',
+    summary: 'One model: its limits and prices',
     description: MODELS,
     parameters: [
       MODELS_VERSION_HEADER,
-      { name: 'id', in: 'path', required: true, description: 'Model id, case-sensitive.', schema: { type: 'string' }, example: model.id },
+      {
+        name: 'id',
+        in: 'path',
+        required: true,
+        description: 'Model id, case-sensitive.',
+        schema: { type: 'string' },
+        example: MODEL_EXAMPLE.id,
+      },
     ],
-    reply: { schema: ref('Model'), examples: { model: { value: model } } },
+    reply: { schema: ref('Model'), examples: { model: { value: MODEL_EXAMPLE } } },
     errors: [...KEY_ERRORS, 'model_not_found'],
   },
   balance: {

@@ -13,8 +13,7 @@ import type {
   renderUsageRow,
 } from '../http/endpoints/render-own-key.js';
 import { count, described, flag, type JsonSchema, list, orNull, replyObject, text, word } from '../protocols/json-schema/json-schema.js';
-import { PICO_USD } from './account-schemas.js';
-import { price } from './price-schemas.js';
+import { PICO_USD, price } from './price-schemas.js';
 
 /** Schemas of the replies about a key. The compiler checks that they have the fields that are rendered and no others. */
 type Fields<Render extends (...given: never[]) => object> = Record<keyof ReturnType<Render>, JsonSchema>;

@@ -1,6 +1,15 @@
-import type { renderImageStep, renderPrice, renderPromptPrices, renderStep, renderTier } from '../http/endpoints/render-price.js';
+import type {
+  renderImagePrice,
+  renderImageStep,
+  renderModelPrice,
+  renderPrice,
+  renderPromptPrices,
+  renderStep,
+  renderTier,
+} from '../http/endpoints/render-price.js';
 import { count, described, type JsonSchema, list, orNull, replyObject, text, word } from '../protocols/json-schema/json-schema.js';
-import { PICO_USD } from './account-schemas.js';
+
+export const PICO_USD: JsonSchema = { type: 'string', pattern: '^-?[0-9]+$' };
 
 type Fields<Render extends (...given: never[]) => object> = Record<keyof ReturnType<Render>, JsonSchema>;
 
@@ -25,21 +34,30 @@ const tier: Fields<typeof renderTier> = {
   steps: list(replyObject(step)),
 };
 
-const imageStep: Fields<typeof renderImageStep> = {
+const imagePrice: Fields<typeof renderImagePrice> = {
   above_bytes: described(count, 'An image of more bytes has the price.'),
   image_pico_usd: PICO_USD,
+};
+
+const imageStep: Fields<typeof renderImageStep> = {
+  ...imagePrice,
   images: described(count, 'Images of the prompt that have it.'),
 };
 
-export const price: Fields<typeof renderPrice> = {
+export const modelPrice: Fields<typeof renderModelPrice> = {
   version: count,
   price_plan: described(orNull(text), 'Price plan that it comes from. Null: the list price.'),
   ...promptPrices,
   output_pico_usd: PICO_USD,
   request_pico_usd: PICO_USD,
   image_pico_usd: PICO_USD,
-  images: described(count, 'Images of the prompt, if they have a price, without those of `image_steps`.'),
   steps: described(list(replyObject(step)), 'Other prices from a size of the prompt on.'),
   tiers: described(list(replyObject(tier)), 'Prices by the tier that the upstream says it served. Any other has the prices above.'),
+  image_steps: described(list(replyObject(imagePrice)), 'Prices of larger images.'),
+};
+
+export const price: Fields<typeof renderPrice> = {
+  ...modelPrice,
+  images: described(count, 'Images of the prompt, if they have a price, without those of `image_steps`.'),
   image_steps: described(list(replyObject(imageStep)), 'Prices of larger images.'),
 };
