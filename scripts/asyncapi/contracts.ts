@@ -35,9 +35,7 @@ const KINDS: Record<string, Kind> = {
 
 /** Reads all contracts from the sources. */
 export function readContracts(): Contracts {
-  const { config } = ts.readConfigFile('tsconfig.json', (file) => readFileSync(file, 'utf8'));
-  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, process.cwd());
-  const program = ts.createProgram([ROOT, REFUSALS], { ...options, types: [], noEmit: true });
+  const { program, options } = compile([ROOT, REFUSALS]);
   const checker = program.getTypeChecker();
   const writer = new SchemaWriter(checker);
   const folder = dirname(ROOT);
@@ -49,6 +47,25 @@ export function readContracts(): Contracts {
   );
   writer.renderSchema(typeIn(sourceFile(program, REFUSALS), 'ServiceErrorCode', checker));
   return { contracts, schemas: writer.schemas() };
+}
+
+/** Reads a class of the sources, and the schemas that it refers to. */
+export function readSchemas(path: string, name: string): Record<string, Schema> {
+  const { program } = compile([path]);
+  const checker = program.getTypeChecker();
+  const writer = new SchemaWriter(checker);
+  const declaration = sourceFile(program, path)
+    .statements.filter(ts.isClassDeclaration)
+    .find((one) => one.name?.text === name);
+  if (!declaration?.name) throw new Error(`${path} has no class ${name}`);
+  writer.renderSchema(checker.getDeclaredTypeOfSymbol(symbolOf(declaration.name, checker)));
+  return writer.schemas();
+}
+
+function compile(files: string[]): { program: ts.Program; options: ts.CompilerOptions } {
+  const { config } = ts.readConfigFile('tsconfig.json', (file) => readFileSync(file, 'utf8'));
+  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, process.cwd());
+  return { program: ts.createProgram(files, { ...options, types: [], noEmit: true }), options };
 }
 
 /** The file of a program. @throws {Error} when the program has no such file. */

@@ -34,6 +34,12 @@ test('docs/asyncapi.yaml is current (node scripts/asyncapi.ts writes it)', () =>
   expect({ status, current: stdout === text }).toEqual({ status: 0, current: true });
 });
 
+test('docs/tenants.schema.json is current (node scripts/tenants-schema.ts writes it)', () => {
+  const env = { ...process.env, NODE_OPTIONS: '' };
+  const { stdout, status } = spawnSync(process.execPath, ['scripts/tenants-schema.ts', '--print'], { encoding: 'utf8', env });
+  expect({ status, current: stdout === readFileSync('docs/tenants.schema.json', 'utf8') }).toEqual({ status: 0, current: true });
+});
+
 test('is valid AsyncAPI 3; an invalid document fails', () => {
   const validate = validator();
   expect({ valid: validate(document), errors: validate.errors }).toEqual({ valid: true, errors: null });

@@ -20,11 +20,12 @@ import { LOGGER, MESSAGING, PRISMA } from './controllers/injected.js';
 import { keysModule } from './controllers/keys.module.js';
 import { ledgerModule } from './controllers/ledger.module.js';
 import { monthsModule } from './controllers/months.module.js';
+import { TenantsController } from './controllers/tenants.controller.js';
 import { usageModule } from './controllers/usage.module.js';
 
 /** Global: the features are given what all of them share. Controllers that need nothing else are here. */
 @Global()
-@Module({ controllers: [AccountsController, BudgetsController, AuditController] })
+@Module({ controllers: [AccountsController, BudgetsController, TenantsController, AuditController] })
 class BillingModule {}
 
 /** The composition root. `BackgroundWork` starts and stops what the features list, in their order. */

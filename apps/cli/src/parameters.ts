@@ -11,6 +11,8 @@ import type { Resource } from './id-lists.js';
 export interface Parameter<Value> extends IdParameter {
   kind: 'option' | 'flag' | 'argument';
   required: boolean;
+  /** One letter: `-f` for `--file`. */
+  short?: string;
   /** Placeholder of the value in the help: `--account <id>`. */
   placeholder: string;
   /** The valid values, where they are few. */

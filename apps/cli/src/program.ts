@@ -83,7 +83,8 @@ function addCommand(parent: Command, word: string, command: CliCommand, run: Run
   return leaf;
 }
 
-function makeOption(name: string, { kind, placeholder, description, required, parse }: Parameter<unknown>): Option {
+function makeOption(name: string, { kind, short, placeholder, description, required, parse }: Parameter<unknown>): Option {
   if (kind === 'flag') return new Option(`--${kebab(name)}`, description);
-  return new Option(`--${kebab(name)} <${placeholder}>`, description).argParser(parse).makeOptionMandatory(required);
+  const flags = `${short === undefined ? '' : `-${short}, `}--${kebab(name)}`;
+  return new Option(`${flags} <${placeholder}>`, description).argParser(parse).makeOptionMandatory(required);
 }

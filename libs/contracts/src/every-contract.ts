@@ -14,6 +14,7 @@ import * as plans from './billing/plans.js';
 import * as projects from './billing/projects.js';
 import * as requests from './billing/requests.js';
 import * as rerate from './billing/rerate.js';
+import * as tenants from './billing/tenants.js';
 import * as usage from './billing/usage.js';
 import * as webhooks from './billing/webhooks.js';
 import * as catalog from './catalog.js';
@@ -50,6 +51,7 @@ const MODULES = [
   audit,
   billingEvents,
   webhooks,
+  tenants,
   catalog,
   catalogRevisions,
   scheduledPrices,

@@ -11,12 +11,17 @@ export interface Author {
   caller: Caller;
   /** Absent: the row is in the journal alone. */
   logger?: Pick<Logger, 'info'>;
+  /** Reason of all its changes, in place of their own. */
+  reason?: string;
 }
 
 /** A change without its time and author. */
 export type AuditedChange = Omit<AuditEntry, keyof Caller | 'id' | 'at'>;
 
 const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 30_000 };
+
+/** Clients of `auditedTogether`, with the transaction that their changes join. */
+const together = new WeakMap<PrismaClient, { tx: Prisma.TransactionClient; changes: AuditedChange[] }>();
 
 /** Returns the author of changes that a service makes by itself. */
 export function serviceAuthor(service: Journal, logger?: Pick<Logger, 'info'>): Author {
@@ -33,6 +38,12 @@ export async function audited<Result>(
   author: Author,
   work: (tx: Prisma.TransactionClient) => Promise<{ result: Result; change: AuditedChange | readonly AuditedChange[] | null }>,
 ): Promise<Result> {
+  const joined = together.get(prisma);
+  if (joined) {
+    const { result, change } = await work(joined.tx);
+    joined.changes.push(...[change ?? []].flat());
+    return result;
+  }
   const { result, rows } = await prisma.$transaction(async (tx) => {
     const { result, change } = await work(tx);
     const rows: (AuditEntry | undefined)[] = [];
@@ -41,6 +52,33 @@ export async function audited<Result>(
   }, TRANSACTION_LIMITS);
   for (const row of rows) if (row) logAudit(author, row);
   return result;
+}
+
+/**
+ * Runs `work` in one transaction. Each `audited` with the client that `work` gets joins it: their changes and audit rows are committed
+ * together, or none is. The rows are written last, because the journal is locked from the first one on. A transaction of `work` that names an
+ * isolation level only reads, and stays one of its own.
+ */
+export function auditedTogether<Result>(
+  prisma: PrismaClient,
+  journal: Journal,
+  author: Author,
+  work: (joined: PrismaClient) => Promise<Result>,
+): Promise<Result> {
+  return audited(prisma, journal, author, async (tx) => {
+    const changes: AuditedChange[] = [];
+    const joined = joinTransaction(prisma, tx);
+    together.set(joined, { tx, changes });
+    return { result: await work(joined), change: changes };
+  });
+}
+
+function joinTransaction(prisma: PrismaClient, tx: Prisma.TransactionClient): PrismaClient {
+  const transaction = (work: (tx: Prisma.TransactionClient) => Promise<unknown>, options?: { isolationLevel?: string }) =>
+    options?.isolationLevel === undefined ? work(tx) : prisma.$transaction(work, options as never);
+  return new Proxy(tx as PrismaClient, {
+    get: (target, name) => (name === '$transaction' ? transaction : Reflect.get(target, name)),
+  });
 }
 
 /** Writes the audit row of an act that costs much and changes no row of its own, before it begins: without a row there is no act. */
@@ -58,11 +96,11 @@ export function auditedAct(
 export async function recordAudit(
   tx: Prisma.TransactionClient,
   journal: Journal,
-  { caller }: Author,
+  { caller, reason: common }: Author,
   { action, accountId, target, reason, before, after }: AuditedChange,
 ): Promise<AuditEntry | undefined> {
   const rows = await tx.$queryRaw<{ row: AuditEntry }[]>`SELECT ${Prisma.raw(journal)}.record_audit(${toJson(caller)}::jsonb, ${action},
-    ${accountId}::uuid, ${target}, ${reason}, ${toJson(before)}::jsonb, ${toJson(after)}::jsonb) AS row`;
+    ${accountId}::uuid, ${target}, ${common ?? reason}, ${toJson(before)}::jsonb, ${toJson(after)}::jsonb) AS row`;
   return rows[0]?.row;
 }
 

@@ -166,7 +166,7 @@ function parseEach(values: readonly unknown[], parse: Parse): object[] | undefin
 }
 
 /** Returns an unchecked instance for class-validator to judge. */
-function instantiate({ type: Type, fields }: MessageSchema, payload: Record<string, unknown>): object {
+export function instantiate({ type: Type, fields }: MessageSchema, payload: Record<string, unknown>): object {
   const message = new Type() as Record<string, unknown>;
   for (const { name, transforms, nested } of fields) {
     const value = transformed(transforms, payload, name);
@@ -184,7 +184,7 @@ function transformed(transforms: Field['transforms'], payload: Record<string, un
   return value;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

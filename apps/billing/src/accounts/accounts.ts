@@ -28,7 +28,7 @@ interface Maxima {
 }
 
 /** The limits that all projects of an account share, of the rows with its limits. */
-const OWN_LIMITS = { limits: { where: { projectId: null } } } as const;
+export const OWN_LIMITS = { limits: { where: { projectId: null } } } as const;
 
 /**
  * Opens an account. A repeated request with the same id and name returns the same account.
@@ -50,7 +50,7 @@ export async function createAccount(
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     const existing = await prisma.account.findUniqueOrThrow({ where: { id }, include: OWN_LIMITS });
-    if (existing.name === request.name) return renderStored(existing);
+    if (existing.name === request.name) return renderStoredAccount(existing);
     throw new ServiceError('conflict', 'There is an account with this id and another name.', 'accountId', { cause: error });
   }
 }
@@ -86,7 +86,7 @@ export async function updateAccount(prisma: PrismaClient, request: AccountUpdate
     const changes = { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits };
     const limits = await setLimits(tx, { accountId: id, projectId: null, keyId: null }, changes, 'operator');
     const account = renderAccount(await tx.account.update({ where: { id }, data: { ...data, ...plans } }), limits);
-    const changed = changedFields({ modelLimits: undefined, ...renderStored(row) }, account);
+    const changed = changedFields({ modelLimits: undefined, ...renderStoredAccount(row) }, account);
     return { result: account, change: changed && { ...describeChange('account.update', account, statusReason ?? null), ...changed } };
   });
 }
@@ -120,7 +120,7 @@ export async function listAccounts(prisma: PrismaClient, request: ListRequest): 
     const { expiredHeld: _, ...balance } = balances.get(id) as Balance & { expiredHeld: string };
     return balance;
   };
-  return { accounts: rows.map((row) => ({ ...renderStored(row), balance: findBalance(row.id) })), nextCursor };
+  return { accounts: rows.map((row) => ({ ...renderStoredAccount(row), balance: findBalance(row.id) })), nextCursor };
 }
 
 const FROZEN_MAX = 200;
@@ -133,7 +133,7 @@ export async function listFrozenAccounts(prisma: PrismaClient): Promise<Account[
     orderBy: [...oldestFirst],
     take: FROZEN_MAX,
   });
-  return rows.map(renderStored);
+  return rows.map(renderStoredAccount);
 }
 
 /** Throws `ServiceError('not_found')` when the account does not exist. */
@@ -159,7 +159,7 @@ function parseThreshold(usd: string): string | null {
   return amount === 0n ? null : String(amount);
 }
 
-function renderStored({ limits, ...row }: Prisma.AccountModel & { limits: Prisma.RateLimitModel[] }): Account {
+export function renderStoredAccount({ limits, ...row }: Prisma.AccountModel & { limits: Prisma.RateLimitModel[] }): Account {
   return renderAccount(row, toLimits(limits[0]));
 }
 

@@ -44,7 +44,7 @@ export async function createProject(
       return { result: project, change: [...bound, created] };
     });
   } catch (error) {
-    if (isDuplicate(error)) return renderStored(await sameProject(prisma, id, request, error));
+    if (isDuplicate(error)) return renderStoredProject(await sameProject(prisma, id, request, error));
     if (isMissing(error)) throw new ServiceError('not_found', 'There is no such account.', 'accountId', { cause: error });
     throw error;
   }
@@ -78,7 +78,7 @@ export async function updateProject(prisma: PrismaClient, request: ProjectUpdate
     const data = { name, enabled, requestsPerMinuteMax, concurrencyMax, tags };
     const limits = await setLimits(tx, auditTarget(row), { tokensPerMinuteMax, modelLimits }, findLevel(author));
     const project = renderProject(await tx.project.update({ where: { id }, data }), limits);
-    const changed = changedFields({ modelLimits: undefined, operatorLimits: undefined, ...renderStored(row) }, project);
+    const changed = changedFields({ modelLimits: undefined, operatorLimits: undefined, ...renderStoredProject(row) }, project);
     return { result: project, change: changed && { ...describeChange('project.update', project), ...changed } };
   });
 }
@@ -92,12 +92,12 @@ export async function listProjects(prisma: PrismaClient, request: ListRequest): 
   const { rows, nextCursor } = await readPage(['projects', where], request, (page) =>
     prisma.project.findMany({ where, include: { limits: { where: { keyId: null } } }, orderBy: [...oldestFirst], ...page }),
   );
-  return { projects: rows.map(renderStored), nextCursor };
+  return { projects: rows.map(renderStoredProject), nextCursor };
 }
 
 type StoredProject = Prisma.ProjectModel & { limits: Prisma.RateLimitModel[] };
 
-function renderStored(row: StoredProject): Project {
+export function renderStoredProject(row: StoredProject): Project {
   return renderProject(row, toLimits(row.limits[0]));
 }
 

@@ -50,7 +50,7 @@ const CLOCK = Prisma.sql`floor(extract(epoch FROM clock_timestamp()) * 1000)::fl
  * budget that a customer may not make.
  */
 export async function setBudget(prisma: PrismaClient, request: BudgetSetRequest, author: Author = OWN_AUTHOR): Promise<Budget> {
-  checkFields(request);
+  checkBudget(request);
   const { period } = request;
   const counted = await readTarget(prisma, request);
   // Read before the lock, so that the window is counted before it too. Read again under the lock: `findSettable`.
@@ -82,7 +82,8 @@ function settingsAfter(known: StoredBudget | undefined, request: BudgetSetReques
   };
 }
 
-function checkFields(request: BudgetSetRequest): void {
+/** Throws `ServiceError('invalid_request')` for fields that contradict each other, or name no time zone. */
+export function checkBudget(request: BudgetSetRequest): void {
   const invalid = (message: string, param: keyof BudgetSetRequest) => new ServiceError('invalid_request', message, param);
   const { period, startDay = DEFAULTS.startDay, limitPicoUsd, limitTokens } = request;
   if ((limitPicoUsd === undefined) === (limitTokens === undefined)) {

@@ -154,7 +154,12 @@ function demandAllowed(author: Author, { allowPrivateNetwork }: { allowPrivateNe
     throw new ServiceError('permission_denied', 'Only the operator may allow private networks.', 'allowPrivateNetwork');
 }
 
-function assertDestination({ url: text, format, allowPrivateNetwork }: Pick<Webhook, 'url' | 'format' | 'allowPrivateNetwork'>): void {
+/** Throws `ServiceError('invalid_request')` for a URL that no webhook may have. */
+export function assertDestination({
+  url: text,
+  format,
+  allowPrivateNetwork,
+}: Pick<Webhook, 'url' | 'format' | 'allowPrivateNetwork'>): void {
   if (format === 'mail') {
     if (MAILTO.test(text)) return;
     throw new ServiceError('invalid_request', 'url must be mailto: and one address in lower case, such as mailto:ada@example.com.', 'url');

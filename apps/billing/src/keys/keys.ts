@@ -10,6 +10,7 @@ import type {
   KeyUpdateRequest,
   RotatedKey,
 } from '#contracts/billing/keys.js';
+import { makeApiKey } from '#contracts/make-api-key.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type Author, audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
@@ -25,7 +26,6 @@ import { findStatus } from '../payer/key-status.js';
 import { lockAccount } from '../sql/lock-account.js';
 import { readLastUses } from '../usage/read-last-uses.js';
 import { storedDigest } from './key-digest.js';
-import { makeApiKey } from './make-api-key.js';
 
 /**
  * Makes a key. The reply is the only place that has the whole key.
@@ -38,9 +38,19 @@ export async function createKey(
   pepper: string,
   author: Author = OWN_AUTHOR,
 ): Promise<CreatedKey> {
+  const { key, ...secret } = newSecret(pepper);
+  return { ...(await addKey(prisma, request, secret, author)), key };
+}
+
+/** As `createKey`, for a secret that the caller has made. */
+export async function addKey(
+  prisma: PrismaClient,
+  request: KeyCreateRequest,
+  secret: StoredSecret,
+  author: Author = OWN_AUTHOR,
+): Promise<ApiKey> {
   const { keyId: id = randomUUID(), projectId, name, note, models, networks } = request;
   const expiresAt = parseEnd(request.expiresAt);
-  const { key, ...secret } = newSecret(pepper);
   return onlyOnce('keyId', () =>
     audited(prisma, 'billing', author, async (tx) => {
       const data = { id, projectId, name, note, expiresAt, models, networks, createdBy: describeActor(author), ...secret };
@@ -48,7 +58,7 @@ export async function createKey(
       await demandOwnId(tx, id, 'keyId');
       const made = renderKey(row, await setLimits(tx, auditTarget(row, project), limitsIn(request), findLevel(author)));
       await refuseTooManyKeys(tx, project.accountId, 'projectId');
-      return { result: { ...made, key }, change: { ...describeChange('key.create', made, project), before: null, after: { ...made } } };
+      return { result: made, change: { ...describeChange('key.create', made, project), before: null, after: { ...made } } };
     }),
   );
 }
@@ -184,7 +194,13 @@ function describeActor({ caller: { actor, actorName } }: Author): string {
   return actorName ?? actor;
 }
 
-function newSecret(pepper: string): { key: string; digest: Uint8Array<ArrayBuffer>; lastFour: string } {
+/** Columns of the secret of a key. */
+interface StoredSecret {
+  digest: Uint8Array<ArrayBuffer>;
+  lastFour: string;
+}
+
+function newSecret(pepper: string): StoredSecret & { key: string } {
   const key = makeApiKey();
   return { key, digest: storedDigest(digestApiKey(key), pepper), lastFour: key.slice(-4) };
 }
@@ -234,7 +250,7 @@ function describeChange(action: string, { keyId }: ApiKey, { accountId }: { acco
   return { action, accountId, target: `key/${keyId}`, reason: null };
 }
 
-function renderKey(row: Prisma.ApiKeyModel, { modelLimits, ...limits }: ShownLimits): ApiKey {
+export function renderKey(row: Prisma.ApiKeyModel, { modelLimits, ...limits }: ShownLimits): ApiKey {
   return {
     keyId: row.id,
     rootKeyId: findRoot(row),

@@ -65,7 +65,7 @@ function describeChange(action: string, { subscriptionId, accountId }: PlanSubsc
   return { action, accountId, target: `subscription/${subscriptionId}`, reason: null };
 }
 
-function renderSubscription(row: Prisma.PlanSubscriptionModel): PlanSubscription {
+export function renderSubscription(row: Prisma.PlanSubscriptionModel): PlanSubscription {
   return {
     subscriptionId: row.id,
     accountId: row.accountId,

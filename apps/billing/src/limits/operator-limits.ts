@@ -31,6 +31,20 @@ export function pickSetLimits({ modelLimits, ...limits }: Limits): OperatorLimit
   return { ...Object.fromEntries(set), ...(modelLimits && modelLimits.length > 0 && { modelLimits: [...modelLimits] }) };
 }
 
+/** Limits of a project or a key as contracts show them. */
+export type LimitedByOperator = Partial<Limits> & { operatorLimits?: OperatorLimits };
+
+/** Returns the limits that the operator has set, which the customer may have lowered. */
+export function pickOperatorLimits({
+  operatorLimits,
+  requestsPerMinuteMax = null,
+  concurrencyMax = null,
+  tokensPerMinuteMax = null,
+  modelLimits,
+}: LimitedByOperator): OperatorLimits {
+  return operatorLimits ?? pickSetLimits({ requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, ...(modelLimits && { modelLimits }) });
+}
+
 /**
  * Demands that limits are at most those of the operator, none of which is missing. Models that the operator does not name may have any.
  * @throws {ServiceError} `permission_denied` with the operator's limit.

@@ -76,7 +76,8 @@ async function countHolds(tx: Prisma.TransactionClient, target: { accountId: str
   return tx.hold.count({ where: { ...where, ...(keyId !== null && { keyId: { in: await readRootKeys(tx, keyId) } }) } });
 }
 
-function checkModelLimits(modelLimits: readonly ModelLimit[]): void {
+/** Throws `ServiceError('invalid_request')` for a pattern twice or without a limit. */
+export function checkModelLimits(modelLimits: readonly ModelLimit[]): void {
   const patterns = new Set(modelLimits.map(({ model }) => model));
   const isEmpty = modelLimits.some(({ requestsPerMinuteMax, tokensPerMinuteMax }) => !requestsPerMinuteMax && !tokensPerMinuteMax);
   if (isEmpty) throw new ServiceError('invalid_request', 'each pattern of models needs a limit', 'modelLimits');

@@ -18,6 +18,7 @@ import { priceCommands } from './prices.js';
 import { projectCommands } from './projects.js';
 import { reconcileCommands } from './reconcile.js';
 import { requestCommands } from './requests.js';
+import { tenantCommands } from './tenants.js';
 import { topCommands } from './top.js';
 import { traceCommands } from './trace.js';
 import { upstreamTestCommands } from './upstreams-probe.js';
@@ -52,6 +53,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...projectCommands,
   ...keyCommands,
   ...budgetCommands,
+  ...tenantCommands,
   ...moneyCommands,
   ...paymentCommands,
   ...usageCommands,

@@ -1,0 +1,318 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { digestApiKey } from '#contracts/api-key.js';
+import type { AccountPlan, NewTenantKey, TenantAccount } from '#contracts/billing/tenants.js';
+import { TenantAccount as TenantAccountClass } from '#contracts/billing/tenants.js';
+import { makeApiKey } from '#contracts/make-api-key.js';
+import { validatePayload } from '#validation/validate-payload.js';
+import { LedgerFixture } from '../../test/ledger-fixture.js';
+import { createAccount } from '../accounts/accounts.js';
+import { setBudget } from '../budgets/budgets.js';
+import { revokeKey, updateKey } from '../keys/keys.js';
+import { exportTenants } from './export-tenants.js';
+import { applyTenant, planTenants } from './tenants.js';
+
+/** Tenants as code: one account is compared, applied in one transaction, and exported. */
+const ledger = await LedgerFixture.open({ guarded: true });
+afterAll(() => ledger.close());
+
+const DEFAULTS = {
+  maxima: { projectsMax: 100, keysMax: 1_000 },
+  limits: { requestsPerMinute: 600, concurrency: 100 },
+  keyPepper: 'p'.repeat(32),
+};
+const AUTHOR = { caller: { actor: 'cli/test@host', actorName: null, via: 'cli', ip: null, requestId: null } };
+const CUSTOMER = { caller: { ...AUTHOR.caller, level: 'customer' as const } };
+const FILE = { fileName: 'tenants.yaml', fileDigest: createHash('sha256').update('text').digest('hex') };
+
+const makeKey = (project: string, name: string): NewTenantKey => {
+  const key = makeApiKey();
+  return { project, name, keyId: randomUUID(), keyDigest: digestApiKey(key), lastFour: key.slice(-4) };
+};
+const plan = async (account: TenantAccount, prune = false): Promise<AccountPlan> =>
+  (await planTenants(ledger.prisma, [account], prune))[0] as AccountPlan;
+const apply = async (account: TenantAccount, { prune = false, newKeys = [] as NewTenantKey[] } = {}) =>
+  applyTenant(ledger.prisma, { account: validatePayload(TenantAccountClass, account), prune, newKeys, ...FILE }, DEFAULTS, AUTHOR);
+const summary = ({ changes }: Pick<AccountPlan, 'changes'>): string[] =>
+  changes.map(({ action, kind, project, key, name, fields }) =>
+    [action, kind, project, key, name, ...fields.map(({ field }) => field)].filter((part) => part !== undefined).join(' '),
+  );
+const audit = async (accountId: string) =>
+  (await ledger.sql.query('SELECT action, reason, actor FROM billing.audit WHERE account_id = $1 ORDER BY id', [accountId])).rows as {
+    action: string;
+    reason: string | null;
+    actor: string;
+  }[];
+
+let name: string;
+let wanted: TenantAccount;
+let newKeys: NewTenantKey[];
+beforeEach(() => {
+  name = `acme ${randomUUID()}`;
+  newKeys = [makeKey('web', 'ci'), makeKey('web', 'app')];
+  wanted = {
+    name,
+    lowBalanceUsd: '5',
+    creditLineUsd: '100.00',
+    pricePlan: 'gold',
+    requestsPerMinuteMax: 1_200,
+    projectsMax: 10,
+    credit: { usd: '20', period: 'month', timeZone: 'Europe/Berlin' },
+    budgets: [{ period: 'month', limitUsd: '500', timeZone: 'Europe/Berlin' }],
+    projects: [
+      {
+        name: 'web',
+        requestsPerMinuteMax: 60,
+        tokensPerMinuteMax: 20_000,
+        modelLimits: [{ model: 'gpt-*', requestsPerMinuteMax: 5 }],
+        tags: ['team', 'env'],
+        budgets: [
+          { period: 'day', limitUsd: '5' },
+          { period: 'day', limitUsd: '1', dimension: 'user' },
+        ],
+        keys: [
+          {
+            name: 'ci',
+            note: 'of the build',
+            models: ['gpt-*', 'o3'],
+            expiresAt: '2099-01-01',
+            budgets: [{ period: 'total', limitTokens: 1_000 }],
+          },
+          { name: 'app', disabled: true, requestsPerMinuteMax: 9 },
+        ],
+      },
+    ],
+    webhooks: [{ url: 'https://hooks.example.com/secret-path', muted: true }],
+  };
+});
+
+test('a new account is made in one transaction, with a row for each change that names the file', async () => {
+  const before = await plan(wanted);
+  expect([before.accountId, before.faults, before.kept, before.notes]).toEqual([null, [], [], []]);
+  const { reply } = await apply(wanted, { newKeys });
+  expect(reply.changes).toEqual(before.changes);
+  expect(reply.remaining).toBe(0);
+  expect(summary(reply)).toEqual([
+    'create account status lowBalanceUsd creditLineUsd pricePlan requestsPerMinuteMax projectsMax'.replace('status ', ''),
+    'create credit usd period timeZone',
+    'create project web requestsPerMinuteMax tokensPerMinuteMax modelLimits tags',
+    'create key web ci note expiresAt models',
+    'create budget web ci total tokens limitTokens',
+    'create key web app disabled requestsPerMinuteMax',
+    'create budget web day usd limitUsd',
+    'create budget web day usd of each user limitUsd',
+    'create budget month usd limitUsd timeZone',
+    'create webhook https://hooks.example.com muted',
+  ]);
+  const rows = await audit(reply.accountId);
+  expect(rows.map(({ action }) => action)).toEqual([
+    ...['account.create', 'account.update', 'plan.subscribe', 'project.create', 'project.update', 'key.create', 'budget.create'],
+    ...['key.create', 'key.update', 'budget.create', 'budget.create', 'budget.create', 'webhook.create', 'webhook.update'],
+  ]);
+  expect([...new Set(rows.map(({ reason, actor }) => `${actor}: ${reason}`))]).toEqual([
+    `cli/test@host: tenants.yaml sha256:${FILE.fileDigest}`,
+  ]);
+});
+
+test('a second apply changes nothing, and writes no row', async () => {
+  const { accountId } = (await apply(wanted, { newKeys })).reply;
+  const rows = await audit(accountId);
+  expect(await plan(wanted)).toEqual({ accountId, name, faults: [], changes: [], kept: [], notes: [] });
+  expect((await apply(wanted, { newKeys })).reply).toEqual({ accountId, changes: [], remaining: 0 });
+  expect(await audit(accountId)).toEqual(rows);
+});
+
+test('a plan names each field that differs, with both values', async () => {
+  await apply(wanted, { newKeys });
+  const project = wanted.projects?.[0] as NonNullable<TenantAccount['projects']>[number];
+  const changed: TenantAccount = {
+    ...wanted,
+    creditLineUsd: '0',
+    pricePlan: null,
+    budgets: [{ period: 'month', limitUsd: '600' }],
+    projects: [
+      {
+        ...project,
+        tokensPerMinuteMax: null,
+        keys: [
+          { name: 'ci', models: [] },
+          { name: 'app', disabled: false },
+        ],
+      },
+    ],
+  };
+  const { changes } = await plan(changed);
+  expect(changes).toEqual([
+    {
+      action: 'change',
+      kind: 'account',
+      fields: [
+        { field: 'creditLineUsd', before: '100.00', after: '0.00' },
+        { field: 'pricePlan', before: 'gold', after: null },
+      ],
+    },
+    { action: 'change', kind: 'project', project: 'web', fields: [{ field: 'tokensPerMinuteMax', before: 20_000, after: null }] },
+    { action: 'change', kind: 'key', project: 'web', key: 'ci', fields: [{ field: 'models', before: ['gpt-*', 'o3'], after: [] }] },
+    { action: 'change', kind: 'key', project: 'web', key: 'app', fields: [{ field: 'disabled', before: true, after: false }] },
+    { action: 'change', kind: 'budget', name: 'month usd', fields: [{ field: 'limitUsd', before: '500.00', after: '600.00' }] },
+  ]);
+  expect((await apply(changed)).reply.changes).toEqual(changes);
+  expect((await plan(changed)).changes).toEqual([]);
+});
+
+test('what the file does not name is kept, and removed with prune; lists that are absent are not compared', async () => {
+  await apply(wanted, { newKeys });
+  const less: TenantAccount = { name, budgets: [], projects: [{ name: 'web', keys: [{ name: 'app' }] }] };
+  const kept = await plan(less);
+  expect(kept.changes).toEqual([]);
+  expect(summary({ changes: kept.kept })).toEqual([
+    'remove key web ci revoked',
+    'remove budget month usd limitUsd timeZone startDay thresholds setBy',
+  ]);
+  expect((await apply(less)).reply.changes).toEqual([]);
+  expect((await apply(less, { prune: true })).reply.changes).toEqual(kept.kept);
+  expect(await plan(less, true)).toMatchObject({ changes: [], kept: [] });
+  const none: TenantAccount = { name, projects: [] };
+  expect(summary((await apply(none, { prune: true })).reply)).toEqual(['remove project web enabled']);
+  expect(await plan(none, true)).toMatchObject({ changes: [], kept: [] });
+});
+
+test('a key that was revoked is made again under its name, with another id', async () => {
+  await apply(wanted, { newKeys });
+  const [ci] = newKeys as [NewTenantKey];
+  await revokeKey(ledger.prisma, ci.keyId);
+  expect(summary(await plan(wanted))).toEqual(['create key web ci note expiresAt models', 'create budget web ci total tokens limitTokens']);
+  await expect(apply(wanted, { newKeys })).rejects.toMatchObject({ code: 'conflict' });
+  await apply(wanted, { newKeys: [makeKey('web', 'ci')] });
+  expect((await plan(wanted)).changes).toEqual([]);
+});
+
+test('a new key whose digest is missing changes nothing', async () => {
+  await expect(apply(wanted, { newKeys: newKeys.slice(1) })).rejects.toMatchObject({ code: 'invalid_request', param: 'newKeys' });
+  expect(await plan(wanted)).toMatchObject({ accountId: null });
+});
+
+test('a refusal of the last change takes back all others', async () => {
+  const { accountId } = (await apply(wanted, { newKeys })).reply;
+  const rows = await audit(accountId);
+  const project = { name: 'web', keys: [{ name: 'one' }, { name: 'two' }] };
+  const changed = { ...wanted, activeKeysMax: 3, projects: [project] };
+  await expect(apply(changed, { newKeys: [makeKey('web', 'one'), makeKey('web', 'two')] })).rejects.toMatchObject({ code: 'conflict' });
+  expect(await audit(accountId)).toEqual(rows);
+  expect((await plan(wanted)).changes).toEqual([]);
+});
+
+test('requests at once for one new account make one', async () => {
+  const bare = { name, projects: [{ name: 'web' }], budgets: [{ period: 'day' as const, limitUsd: '1' }] };
+  const replies = await Promise.all(Array.from({ length: 4 }, () => apply(bare)));
+  expect(new Set(replies.map(({ reply }) => reply.accountId)).size).toBe(1);
+  expect(replies.map(({ reply }) => reply.changes.length).sort()).toEqual([0, 0, 0, 3]);
+});
+
+test('what a customer has lowered is no difference, and what a customer has set for itself is not pruned', async () => {
+  const { accountId } = (await apply(wanted, { newKeys })).reply;
+  const app = newKeys[1] as NewTenantKey;
+  await updateKey(ledger.prisma, { keyId: app.keyId, requestsPerMinuteMax: 3, tokensPerMinuteMax: 5 }, CUSTOMER);
+  await setBudget(ledger.prisma, { accountId, period: 'month', limitPicoUsd: '1' }, CUSTOMER);
+  await setBudget(ledger.prisma, { accountId, period: 'week', limitPicoUsd: '1' }, CUSTOMER);
+  expect(await plan(wanted, true)).toMatchObject({ changes: [], kept: [] });
+  const own = { ...wanted, budgets: [...(wanted.budgets ?? []), { period: 'week' as const, limitUsd: '0.000000000001' }] };
+  expect((await plan(own)).changes).toEqual([
+    { action: 'change', kind: 'budget', name: 'week usd', fields: [{ field: 'setBy', before: 'customer', after: 'operator' }] },
+  ]);
+});
+
+test('every fault has its path, and a plan with one is never applied', async () => {
+  const faulty = {
+    name,
+    colour: 'red',
+    credit: { usd: '0', period: 'month' },
+    budgets: [
+      { period: 'month', limitUsd: '1', limitTokens: 1 },
+      { period: 'year', limitUsd: 5 },
+    ],
+    projects: [{ name: 'web', requestsPerMinuteMax: 0, keys: ['ci', { name: 'a', networks: null }] }, {}],
+  } as unknown as TenantAccount;
+  expect((await plan(faulty)).faults).toEqual([
+    { path: ['colour'], problem: 'is not a field' },
+    { path: ['projects', 0, 'keys', 0], problem: 'must be a group of fields' },
+    { path: ['projects', 0, 'keys', 1, 'networks'], problem: 'must not be empty: leave the field out, or write [] for none' },
+    { path: ['budgets', 1, 'period'], problem: 'must be one of the following values: day, week, month, total' },
+    { path: ['budgets', 1, 'limitUsd'], problem: 'is no amount. Send it as a string such as "2.50".' },
+    { path: ['projects', 0, 'requestsPerMinuteMax'], problem: 'must not be less than 1' },
+    { path: ['projects', 1, 'name'], problem: 'is missing' },
+  ]);
+  const contradicting: TenantAccount = {
+    name,
+    statusReason: 'unpaid',
+    credit: { usd: '0', period: 'month', timeZone: 'Berlin' },
+    budgets: [
+      { period: 'month', limitUsd: '1', limitTokens: 1 },
+      { period: 'week', limitUsd: '1', startDay: 9 },
+      { period: 'day', limitUsd: '1' },
+      { period: 'day', limitUsd: '2' },
+    ],
+    projects: [{ name: 'web', keys: [{ name: 'ci' }, { name: 'ci' }] }, { name: 'web' }],
+    webhooks: [{ url: 'http://hooks.example.com' }],
+  };
+  expect((await plan(contradicting)).faults).toEqual([
+    { path: ['statusReason'], problem: 'needs the status frozen' },
+    { path: ['credit', 'usd'], problem: 'must not be zero' },
+    { path: ['credit', 'timeZone'], problem: 'must be the name of a time zone such as Europe/Berlin' },
+    { path: ['projects', 1, 'name'], problem: 'is there twice' },
+    { path: ['projects', 0, 'keys', 1, 'name'], problem: 'is there twice' },
+    { path: ['budgets', 3, 'period'], problem: 'is there twice' },
+    { path: ['budgets', 0, 'limitUsd'], problem: 'give either limitUsd or limitTokens' },
+    { path: ['budgets', 1, 'startDay'], problem: 'startDay of a week must be from 1 to 7' },
+    { path: ['webhooks', 0, 'url'], problem: 'url must be a URL with https and without a user; http needs allowPrivateNetwork.' },
+  ]);
+  await expect(apply(contradicting)).rejects.toMatchObject({ code: 'invalid_request', param: 'account.statusReason' });
+  expect(await plan({ name })).toMatchObject({ accountId: null });
+});
+
+test('accounts of one name go by their id', async () => {
+  const { accountId } = (await apply({ name })).reply;
+  await createAccount(ledger.prisma, { name });
+  expect((await plan({ name })).faults).toEqual([{ path: ['name'], problem: 'is the name of 2 accounts: add the accountId of one' }]);
+  expect((await plan({ accountId, name: 'renamed' })).changes).toEqual([
+    { action: 'change', kind: 'account', fields: [{ field: 'name', before: name, after: 'renamed' }] },
+  ]);
+  expect((await plan({ accountId: randomUUID(), name })).faults).toEqual([{ path: ['accountId'], problem: 'is that of no account' }]);
+});
+
+test('an export is a wanted state in which nothing differs', async () => {
+  const { accountId } = (await apply(wanted, { newKeys })).reply;
+  await setBudget(ledger.prisma, { accountId, period: 'week', limitPicoUsd: '7' }, CUSTOMER);
+  const { accounts } = await exportTenants(ledger.prisma, { accountId });
+  const [exported] = accounts;
+  expect(exported?.leftOut).toEqual([expect.stringMatching(/^budget week usd \(.*\): the customer has set it$/)]);
+  expect(exported?.account).toEqual({
+    ...wanted,
+    lowBalanceUsd: '5.00',
+    activeKeysMax: 1_000,
+    credit: { usd: '20.00', period: 'month', timeZone: 'Europe/Berlin' },
+    budgets: [{ period: 'month', limitUsd: '500.00', timeZone: 'Europe/Berlin', startDay: 1, thresholds: [50, 80, 100] }],
+    projects: [
+      {
+        ...wanted.projects?.[0],
+        concurrencyMax: 100,
+        tags: ['env', 'team'],
+        budgets: [
+          { period: 'day', limitUsd: '5.00', timeZone: 'UTC', startDay: 1, thresholds: [50, 80, 100] },
+          { period: 'day', limitUsd: '1.00', timeZone: 'UTC', startDay: 1, dimension: 'user' },
+        ],
+        keys: [
+          {
+            name: 'ci',
+            note: 'of the build',
+            expiresAt: '2099-01-01T00:00:00.000Z',
+            models: ['gpt-*', 'o3'],
+            budgets: [{ period: 'total', limitTokens: 1_000, timeZone: 'UTC', startDay: 1, thresholds: [50, 80, 100] }],
+          },
+          { name: 'app', disabled: true, requestsPerMinuteMax: 9, budgets: [] },
+        ],
+      },
+    ],
+    webhooks: [{ url: 'https://hooks.example.com/secret-path', format: 'json', muted: true }],
+  });
+  expect(await plan(exported?.account as TenantAccount, true)).toMatchObject({ changes: [], kept: [], faults: [] });
+});

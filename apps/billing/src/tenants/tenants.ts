@@ -1,0 +1,169 @@
+import type { KeyCreateRequest } from '#contracts/billing/keys.js';
+import {
+  type AccountApplyReply,
+  type AccountApplyRequest,
+  type AccountPlan,
+  type NewTenantKey,
+  TenantAccount,
+  type TenantFault,
+} from '#contracts/billing/tenants.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { type Author, auditedTogether } from '#database/audit-journal.js';
+import type { PrismaClient } from '#database/prisma-client.js';
+import { findFaults } from '#validation/find-faults.js';
+import { validatePayload } from '#validation/validate-payload.js';
+import { createAccount, updateAccount } from '../accounts/accounts.js';
+import { createProject, updateProject } from '../accounts/projects.js';
+import { removeBudget, setBudget } from '../budgets/budgets.js';
+import { addWebhook, removeWebhook, updateWebhook } from '../events/webhooks.js';
+import { storedDigest } from '../keys/key-digest.js';
+import { addKey, revokeKey, updateKey } from '../keys/keys.js';
+import { cancelPlan, subscribePlan } from '../ledger/plan-subscriptions.js';
+import type { LimitDefaults } from '../limits/operator-limits.js';
+import { lockAccount } from '../sql/lock-account.js';
+import { planTenant, type TenantCall, type TenantCalls, type TenantState, type TenantStep } from './plan-tenant.js';
+import { findAccounts, readTenants } from './read-tenants.js';
+
+/** Steps of one transaction, which must end within its time. */
+const STEPS_MAX = 1_000;
+/** First half of the lock of the name of a new account, so that two requests for it make one. */
+const NAME_LOCK = 0x6e_61_6d_65;
+
+/** Settings of billing that what is new gets. */
+export interface TenantDefaults {
+  maxima: { projectsMax: number; keysMax: number };
+  limits: LimitDefaults;
+  keyPepper: string;
+}
+
+/** Compares accounts with their wanted states, which may break any rule. Changes nothing, and locks nothing. */
+export async function planTenants(prisma: PrismaClient, payloads: readonly unknown[], prune: boolean): Promise<AccountPlan[]> {
+  const checked = payloads.map((payload) => parseTenant(payload));
+  const sound = checked.flatMap((one) => ('account' in one ? one.account : []));
+  const found = await findAccounts(prisma, sound);
+  const states = await readTenants(prisma, found.flat());
+  const candidates = new Map(sound.map((account, index) => [account, found[index] ?? []]));
+  return checked.map((one) => {
+    if ('faults' in one) return { ...NOTHING, name: one.name, faults: one.faults };
+    const { account } = one;
+    const ids = candidates.get(account) ?? [];
+    const [id] = ids;
+    const state = id === undefined ? undefined : states.get(id);
+    const { faults, steps, removals, notes } = planTenant(account, state);
+    const changes = prune ? withRemovals(steps, removals) : steps;
+    return {
+      accountId: state?.account.accountId ?? null,
+      name: account.name,
+      faults: [...findPlaceFaults(account, ids), ...faults],
+      changes: changes.map(({ change }) => change),
+      kept: prune ? [] : removals.map(({ change }) => change),
+      notes,
+    };
+  });
+}
+
+const NOTHING = { accountId: null, changes: [], kept: [], notes: [] };
+
+function parseTenant(payload: unknown): { account: TenantAccount } | { name: string; faults: TenantFault[] } {
+  const faults = findFaults(TenantAccount, payload);
+  if (faults.length === 0) return { account: validatePayload(TenantAccount, payload) };
+  const { name }: { name?: unknown } = (payload ?? {}) as object;
+  return { name: typeof name === 'string' ? name : '', faults };
+}
+
+/** The outcome of an apply, with what gateways must be told. */
+export interface AppliedTenant {
+  reply: AccountApplyReply;
+  calls: readonly TenantCall[];
+}
+
+/**
+ * Brings an account to its wanted state in one transaction, which holds its lock and compares again.
+ * @throws {ServiceError} `invalid_request` for a fault and for a new key without its digest; any refusal of the changes themselves. Nothing is
+ * changed then.
+ */
+export async function applyTenant(
+  prisma: PrismaClient,
+  { account, prune = false, fileName, fileDigest, newKeys = [] }: AccountApplyRequest,
+  defaults: TenantDefaults,
+  { caller, logger }: Author,
+): Promise<AppliedTenant> {
+  const author = { caller, logger, reason: `${fileName} sha256:${fileDigest}` };
+  return auditedTogether(prisma, 'billing', author, async (joined) => {
+    const state = await lockTenant(joined, account);
+    const { accountId, faults, ...plan } = planTenant(account, state, newKeys);
+    refuseFaults(faults);
+    const steps = prune ? withRemovals(plan.steps, plan.removals) : plan.steps;
+    const now = steps.slice(0, STEPS_MAX);
+    const calls = now.flatMap((step) => step.calls);
+    const handlers = callHandlers(joined, defaults, author, newKeys);
+    for (const { call, request } of calls) await (handlers[call] as (request: unknown) => Promise<unknown>)(request);
+    return { reply: { accountId, changes: now.map(({ change }) => change), remaining: steps.length - now.length }, calls };
+  });
+}
+
+/** Locks the account and reads it. Undefined: there is none, and its name is locked. */
+async function lockTenant(joined: PrismaClient, account: TenantAccount): Promise<TenantState | undefined> {
+  const find = async (): Promise<string | undefined> => {
+    const [ids = []] = await findAccounts(joined, [account]);
+    refuseFaults(findPlaceFaults(account, ids));
+    return ids[0];
+  };
+  let id = await find();
+  if (id === undefined) {
+    await joined.$executeRaw`SELECT pg_advisory_xact_lock(${NAME_LOCK}::int4, hashtext(${account.name}))`;
+    id = await find();
+  }
+  if (id === undefined) return undefined;
+  await lockAccount(joined, id);
+  return (await readTenants(joined, [id])).get(id);
+}
+
+/** Removals follow the settings of the account: it has a most of keys and projects, which may be new. */
+function withRemovals(steps: readonly TenantStep[], removals: readonly TenantStep[]): TenantStep[] {
+  const isOwn = ({ change: { kind } }: TenantStep): boolean => kind === 'account' || kind === 'credit';
+  return [...steps.filter(isOwn), ...removals, ...steps.filter((step) => !isOwn(step))];
+}
+
+function findPlaceFaults({ accountId }: TenantAccount, ids: readonly string[]): TenantFault[] {
+  if (accountId !== undefined && ids.length === 0) return [{ path: ['accountId'], problem: 'is that of no account' }];
+  return ids.length > 1 ? [{ path: ['name'], problem: `is the name of ${ids.length} accounts: add the accountId of one` }] : [];
+}
+
+function refuseFaults([fault]: readonly TenantFault[]): void {
+  if (!fault) return;
+  const path = fault.path.reduce<string>((text, step) => (typeof step === 'number' ? `${text}[${step}]` : `${text}.${step}`), 'account');
+  throw new ServiceError('invalid_request', `${path}: ${fault.problem}`, path);
+}
+
+type Handlers = { [Name in keyof TenantCalls]: (request: TenantCalls[Name]) => Promise<unknown> };
+
+/** The functions of billing that serve the requests of a plan, in the transaction of `joined`. */
+function callHandlers(joined: PrismaClient, defaults: TenantDefaults, author: Author, newKeys: readonly NewTenantKey[]): Handlers {
+  const { maxima, limits, keyPepper } = defaults;
+  return {
+    createAccount: (request) => createAccount(joined, request, author, maxima),
+    updateAccount: (request) => updateAccount(joined, request, author),
+    subscribePlan: (request) => subscribePlan(joined, request, author),
+    cancelPlan: ({ accountId }) => cancelPlan(joined, accountId, author),
+    createProject: (request) => createProject(joined, request, limits, author),
+    updateProject: (request) => updateProject(joined, request, author),
+    addKey: (request) => {
+      const { keyDigest, lastFour } = findNewKey(request, newKeys);
+      return addKey(joined, request, { digest: storedDigest(keyDigest, keyPepper), lastFour }, author);
+    },
+    updateKey: (request) => updateKey(joined, request, author),
+    revokeKey: ({ keyId }) => revokeKey(joined, keyId, author),
+    setBudget: (request) => setBudget(joined, request, author),
+    removeBudget: (request) => removeBudget(joined, request, author),
+    addWebhook: (request) => addWebhook(joined, request, keyPepper, author),
+    updateWebhook: (request) => updateWebhook(joined, request, author),
+    removeWebhook: (request) => removeWebhook(joined, request, author),
+  };
+}
+
+function findNewKey({ keyId, name }: KeyCreateRequest, newKeys: readonly NewTenantKey[]): NewTenantKey {
+  const found = newKeys.find((one) => one.keyId === keyId);
+  if (found) return found;
+  throw new ServiceError('invalid_request', `The key ${name} is new: newKeys must have it.`, 'newKeys');
+}

@@ -1,0 +1,186 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { digestApiKey } from '#contracts/api-key.js';
+import type { AccountApplyRequest, AccountPlan, AccountPlanRequest } from '#contracts/billing/tenants.js';
+import { answering, collectRun } from '../../test/collect-run.js';
+import { readSecrets } from '../tenants/secrets-file.js';
+
+const TEXT = `accounts:
+  - name: acme
+    projects:
+      - name: web
+        keys:
+          - name: ci
+`;
+const NONE: AccountPlan = { accountId: null, name: 'acme', faults: [], changes: [], kept: [], notes: [] };
+const NEW_KEY: AccountPlan = {
+  ...NONE,
+  changes: [
+    { action: 'create', kind: 'account', fields: [] },
+    { action: 'create', kind: 'project', project: 'web', fields: [{ field: 'tags', before: null, after: ['team'] }] },
+    { action: 'create', kind: 'key', project: 'web', key: 'ci', fields: [] },
+  ],
+};
+
+let folder: string;
+let file: string;
+let secrets: string;
+let asked: { subject: string; payload: object }[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-tenants-'));
+  file = join(folder, 'tenants.yaml');
+  secrets = join(folder, 'keys.yaml');
+  await writeFile(file, TEXT);
+  asked = [];
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** Runs against a billing with a plan, in which the keys of `keyIds` exist. */
+async function run(args: string[], plan: AccountPlan, { keyIds = [] as string[], apply = () => plan.changes as unknown } = {}) {
+  const connect = answering((subject, payload) => {
+    asked.push({ subject, payload });
+    if (subject === 'billing.v1.account.plan') return { plans: (payload as AccountPlanRequest).accounts.map(() => plan) };
+    if (subject === 'billing.v1.key.list')
+      return { keys: keyIds.filter((id) => id === (payload as { keyId: string }).keyId), nextCursor: null };
+    return { accountId: 'id', changes: apply(), remaining: 0 };
+  });
+  return collectRun(args, connect);
+}
+const applied = () =>
+  asked.filter(({ subject }) => subject === 'billing.v1.account.apply').map(({ payload }) => payload as AccountApplyRequest);
+
+test('a plan is shown, and nothing is asked but the comparison', async () => {
+  expect(
+    await run(['apply', '-f', file, '--plan'], {
+      ...NEW_KEY,
+      kept: [{ action: 'remove', kind: 'key', project: 'web', key: 'old', fields: [] }],
+    }),
+  ).toEqual({
+    code: 0,
+    err: '',
+    out: `account acme (new)
+  + settings
+  + project web: tags ["team"]
+  + key ci of project web
+  = key old of project web: not in the file, and kept
+
+1 account: 3 to make, 0 to change, 0 to remove; 1 not in the file and kept (--prune removes them)
+`,
+  });
+  expect(asked.map(({ subject }) => subject)).toEqual(['billing.v1.account.plan']);
+});
+
+test('changes show both values; a removal says what becomes of it', async () => {
+  const changes: AccountPlan['changes'] = [
+    { action: 'change', kind: 'account', fields: [{ field: 'pricePlan', before: 'gold', after: null }] },
+    {
+      action: 'change',
+      kind: 'budget',
+      project: 'web',
+      key: 'ci',
+      name: 'day usd',
+      fields: [{ field: 'limitUsd', before: '1.00', after: '2.00' }],
+    },
+    { action: 'remove', kind: 'key', project: 'web', key: 'old', fields: [] },
+    { action: 'remove', kind: 'project', project: 'test', fields: [] },
+  ];
+  const { out } = await run(['apply', '--file', file, '--plan', '--prune'], {
+    ...NONE,
+    accountId: 'id',
+    changes,
+    notes: ['project web is disabled, and stays so'],
+  });
+  expect(out).toBe(`account acme
+  ~ settings: pricePlan gold -> none
+  ~ budget day usd of key ci of project web: limitUsd 1.00 -> 2.00
+  - key old of project web: revoked
+  - project test: disabled
+  ! project web is disabled, and stays so
+
+1 account: 0 to make, 2 to change, 2 to remove
+`);
+});
+
+test('a new key without a file for its secret changes nothing', async () => {
+  expect(await run(['apply', '-f', file], NEW_KEY)).toEqual({
+    code: 2,
+    out: '',
+    err: 'error: a key is new: name a file for the secrets with --secrets\n',
+  });
+  expect(applied()).toEqual([]);
+});
+
+test('the secret of a new key is in its file before billing gets the digest, and nowhere else', async () => {
+  let early: Awaited<ReturnType<typeof readSecrets>> = [];
+  const { out, err, code } = await run(['apply', '-f', file, '--secrets', secrets], NEW_KEY, {
+    apply: () => NEW_KEY.changes,
+  });
+  early = await readSecrets(secrets);
+  const [secret] = early;
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toMatch(/^1 account: 3 made, 0 changed, 0 removed$/m);
+  expect(applied()).toEqual([
+    {
+      account: { name: 'acme', projects: [{ name: 'web', keys: [{ name: 'ci' }] }] },
+      prune: false,
+      fileName: 'tenants.yaml',
+      fileDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      newKeys: [
+        { project: 'web', name: 'ci', keyId: secret?.keyId, keyDigest: digestApiKey(secret?.key ?? ''), lastFour: secret?.key.slice(-4) },
+      ],
+    },
+  ]);
+  expect(JSON.stringify(asked) + out + (await readFile(file, 'utf8'))).not.toContain(secret?.key);
+});
+
+test('a run that was killed before the key was made goes on with its secret; a key that is there gets another', async () => {
+  const fails = () => {
+    throw new Error('killed');
+  };
+  expect((await run(['apply', '-f', file, '--secrets', secrets], NEW_KEY, { apply: fails })).code).toBe(1);
+  const [first] = await readSecrets(secrets);
+  await run(['apply', '-f', file, '--secrets', secrets], NEW_KEY);
+  expect(await readSecrets(secrets)).toEqual([first]);
+  await run(['apply', '-f', file, '--secrets', secrets], NEW_KEY, { keyIds: [first?.keyId ?? ''] });
+  const [second] = await readSecrets(secrets);
+  expect(second?.keyId).not.toBe(first?.keyId);
+  expect(second?.key).not.toBe(first?.key);
+});
+
+test('faults that billing finds have line and column, and nothing is applied', async () => {
+  const faults = [{ path: ['projects', 0, 'keys', 0, 'name'], problem: 'is missing' }];
+  expect(await run(['apply', '-f', file, '--secrets', secrets], { ...NEW_KEY, faults })).toEqual({
+    code: 2,
+    out: '',
+    err: `error: the file has faults, and nothing was changed\n${file}:6:13: accounts[0].projects[0].keys[0].name: is missing\n`,
+  });
+  expect(applied()).toEqual([]);
+});
+
+test('what is equal is not applied', async () => {
+  expect(await run(['apply', '-f', file], { ...NONE, accountId: 'id' })).toEqual({
+    code: 0,
+    err: '',
+    out: 'nothing to change in 1 account\n',
+  });
+  expect(applied()).toEqual([]);
+});
+
+test('with --json the plan is one document', async () => {
+  const { out } = await run(['apply', '-f', file, '--plan', '--json'], NEW_KEY);
+  expect(JSON.parse(out)).toEqual({ file: 'tenants.yaml', digest: expect.any(String), applied: false, accounts: [NEW_KEY] });
+});
+
+test('an export is a file, with remarks on what it cannot name', async () => {
+  const account = { name: 'acme', projects: [{ name: 'web', keys: [{ name: 'ci' }] }] };
+  const { out } = await collectRun(
+    ['export'],
+    answering((_, payload) => ({
+      accounts: 'cursor' in payload && payload.cursor ? [] : [{ account, leftOut: ['key …abcd of project web: it has no name'] }],
+      nextCursor: 'cursor' in payload && payload.cursor ? null : 'next',
+    })),
+  );
+  expect(out).toMatch(/^# yaml-language-server: \$schema=/);
+  expect(out.split('\n').slice(1).join('\n')).toBe(`# not in this file: account acme: key …abcd of project web: it has no name\n${TEXT}`);
+});
