@@ -70,7 +70,11 @@ async function main() {
     'first page of requests, an account': `/accounts/${busy}/requests?to=${new Date(to).toISOString()}&limit=50`,
     'first page of requests, all accounts': `/accounts/all/requests?to=${new Date(to).toISOString()}&limit=50`,
     'a filter that nothing matches, one step': `/accounts/${busy}/requests?to=${new Date(to).toISOString()}&limit=50&model=none`,
+    'the most expensive requests of a day, an account': `/accounts/${busy}/requests?from=${new Date(to - DAY_MS).toISOString()}&to=${new Date(to).toISOString()}&limit=50&sort=cost`,
     'a filter that one in five matches': `/accounts/${busy}/requests?to=${new Date(to).toISOString()}&limit=50&model=sim-large`,
+    'movements of money': `/accounts/${busy}/movements?limit=50`,
+    'the statement of the month': `/accounts/${busy}/statements/${new Date(to - DAY_MS).toISOString().slice(0, 7)}`,
+    'first page of the journal of changes': '/audit?limit=50',
   };
   const rows = [];
   for (const [name, path] of Object.entries(calls)) rows.push([name, ...(await times(() => ask(path)))]);

@@ -120,6 +120,28 @@ describeWithBrowser('requests', () => {
     await page.context().close();
   });
 
+  test('a head sorts the list by its column, the largest first, then the smallest', async () => {
+    const tenant = await createTenant(shared.administrator);
+    const { requestId: dear } = await call(tenant, {}, ` ${'word '.repeat(50)}`);
+    const { requestId: cheap } = await call(tenant);
+    await untilNoHolds(shared.administrator, tenant.accountId);
+    const { page, problems } = await openAs('owner', tenant, `/a/${tenant.accountId}/requests`);
+    const table = page.getByRole('table', { name: 'Requests', exact: true });
+    const links = table.locator('tbody td:first-child').getByRole('link');
+    const seen = async (order: string) => {
+      await table.locator(`th[aria-sort="${order}"]`).filter({ hasText: 'Cost' }).waitFor();
+      await untilSettled(page);
+      return links.evaluateAll((all) => all.map((link) => link.getAttribute('href')?.split('/').at(-1)));
+    };
+    await table.getByRole('button', { name: 'Cost' }).click();
+    expect(await seen('descending')).toEqual([dear, cheap]);
+    await table.getByRole('button', { name: 'Cost' }).click();
+    expect(await seen('ascending')).toEqual([cheap, dear]);
+    await page.getByText('Running and refused requests are not in this order.').waitFor();
+    expect([new URL(page.url()).search, await axeFindings(page), problems]).toEqual(['?sort=cost', [], []]);
+    await page.context().close();
+  });
+
   test('the focused link of a row gives the whole row its ring', async () => {
     const tenant = await createTenant(shared.administrator);
     await call(tenant);
@@ -128,7 +150,8 @@ describeWithBrowser('requests', () => {
     const ring = () => page.evaluate('getComputedStyle(document.querySelector(`section[aria-label="Requests"] tbody tr`)).outlineStyle');
     expect(await ring()).toBe('none');
     await page.getByRole('region', { name: 'Requests', exact: true }).focus();
-    await page.keyboard.press('Tab');
+    // The heads that sort come first.
+    for (let heads = 5; heads >= 0; heads--) await page.keyboard.press('Tab');
     expect([await ring(), await page.evaluate('document.activeElement.tagName')]).toEqual(['solid', 'A']);
     await page.context().close();
   });

@@ -94,6 +94,7 @@ describe('the request of each command', () => {
     ['month attach 2027-01', 'billing.v1.month.attach', { month: '2027-01' }],
     ['month list', 'billing.v1.month.list', {}],
     [`request list --account ${ID} --ending failed --limit 7`, 'billing.v1.request.list', { accountId: ID, ending: 'failed', limit: 7 }],
+    ['request list --sort cost --order asc', 'billing.v1.request.list', { sort: 'cost', order: 'asc' }],
     ['project list --cursor c', 'billing.v1.project.list', { cursor: 'c' }],
     ['account list --cursor c', 'billing.v1.account.list', { cursor: 'c' }],
     ['key list --cursor c', 'billing.v1.key.list', { cursor: 'c' }],

@@ -24,6 +24,7 @@ export function parseCursor(question: unknown, cursor: string, forms: readonly (
 export const isId = (value: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 export const isMoment = (value: string): boolean =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value) && !Number.isNaN(Date.parse(value));
+export const isInteger = (value: string): boolean => /^-?\d{1,18}$/.test(value);
 export const isText = (value: string): boolean => !value.includes('\0');
 
 function decode(cursor: string): unknown[] {

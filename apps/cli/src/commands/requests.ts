@@ -9,6 +9,7 @@ import {
   requestList,
   requestShow,
 } from '#contracts/billing/requests.js';
+import { REQUEST_ORDERS, REQUEST_SORTS } from '#contracts/rules/request-order.js';
 import { priceUsage, type Term } from '#money/price.js';
 import { parsePrice } from '#money/price-plan.js';
 import { CliConfig } from '../cli.config.js';
@@ -17,6 +18,7 @@ import { readNames } from '../names.js';
 import { accountId, argument, cursor, keyId, oneOf, optional, projectId, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderPerMillion, renderPinnedPrice, renderTable } from '../render.js';
 import { readStart, TIME_FILTER } from '../time-range.js';
+import { renderMs } from './upstreams-status-report.js';
 
 export const requestCommands = [
   command({
@@ -40,7 +42,7 @@ export const requestCommands = [
   }),
   command({
     name: 'request list',
-    summary: 'List requests, running ones first, then ended ones, newest first',
+    summary: 'List requests, running ones first, then ended ones, newest first; or the ended ones of a time by a value',
     parameters: {
       account: optional(accountId, 'only requests of this account'),
       ...TIME_FILTER,
@@ -51,10 +53,20 @@ export const requestCommands = [
       user: optional(text(256, 'user'), 'only requests of this end user'),
       tag: optional(text(200, 'tag'), 'only requests with this tag: team=search, or team'),
       ending: optional(oneOf(ALL_SETTLE_REASONS, 'ending'), 'only requests that ended like this'),
+      sort: optional(
+        oneOf(REQUEST_SORTS, 'value'),
+        `${REQUEST_SORTS.join(', ')}; the largest first. At most 200,000 requests of a time are sorted`,
+      ),
+      order: optional(oneOf(REQUEST_ORDERS, 'order'), 'desc, the default, or asc: the oldest or smallest first'),
       limit: optional(wholeNumber(1, 200), 'ended requests on a page; default 100'),
       cursor,
     },
-    examples: ['request list', 'request list --account acme --since 2h --ending failed', 'request list --user ada'],
+    examples: [
+      'request list',
+      'request list --account acme --since 2h --ending failed',
+      'request list --user ada',
+      'request list --since 24h --sort cost',
+    ],
     endpoint: requestList,
     request: ({ account, project, key, from, since, ...rest }) => ({
       ...{ accountId: account, projectId: project, keyId: key, from: readStart({ from, since }) },
@@ -70,6 +82,7 @@ export const requestCommands = [
         ENDING: (row) => row.ending ?? 'running',
         PROMPT: (row) => row.usage?.promptTokens ?? null,
         OUTPUT: (row) => row.usage?.outputTokens ?? null,
+        TOOK: (row) => row.settledAt && renderMs(Date.parse(row.settledAt) - Date.parse(row.reservedAt)),
         COST: (row) => row.costPicoUsd && renderDollars(row.costPicoUsd),
         ENDED: (row) => row.settledAt,
       }) +

@@ -352,6 +352,18 @@ describe('refused requests', () => {
     expect(listIds(await list(`ending=refused&from=${wanted.receivedAt}&to=${after.receivedAt}`))).toEqual([wanted.requestId]);
   });
 
+  test('the oldest come first where asked, and pages follow', async () => {
+    const wanted = [refused(3), refused(2), refused(1)];
+    await record(...wanted);
+    const filters = { accountId: ACME, order: 'asc' } as const;
+    const first = await readRefusals(panel.prisma, filters, undefined, 2);
+    const second = await readRefusals(panel.prisma, filters, first.next, 2);
+    expect([first, second].map(({ refusals }) => refusals.map(({ requestId }) => requestId))).toEqual([
+      wanted.slice(0, 2).map(({ requestId }) => requestId),
+      wanted.slice(2).map(({ requestId }) => requestId),
+    ]);
+  });
+
   test('a page with a filter reads back a bounded number of them', async () => {
     const wanted = refused(9, { code: 'rate_limit_exceeded' });
     await record(wanted, ...[1, 2, 3, 4].map((secondsAgo) => refused(secondsAgo)));

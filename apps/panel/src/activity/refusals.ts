@@ -1,4 +1,5 @@
 import type { EndedRequest } from '#contracts/gateway.js';
+import type { RequestOrder } from '#contracts/rules/request-order.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 
 /** Refusals that one page with filters reads: some 50 ms. */
@@ -17,22 +18,23 @@ export interface RefusalFilters {
   model?: string | undefined;
   status?: number | undefined;
   code?: string | undefined;
+  /** Default: `desc`, the newest first. */
+  order?: RequestOrder | undefined;
 }
 
-/** A place in the order of refusals: everything after it is older. An empty id stands before all requests of its moment. */
+/** A place in the order of refusals. With an empty id everything after it is older than its moment, or not older when the oldest come first. */
 export interface RefusalPlace {
   at: string;
   requestId: string;
 }
 
 export interface RefusalPage {
-  /** Newest first. */
   refusals: (EndedRequest & { accountId: string })[];
   /** The place at which the next page begins. Undefined: this was the last one. */
   next: RefusalPlace | undefined;
 }
 
-/** Reads one page of the refused requests of the time. Its filters have no index of their own: a page reads at most `readMax` refusals back. */
+/** Reads one page of the refused requests of the time. Its filters have no index of their own: a page reads at most `readMax` refusals. */
 export async function readRefusals(
   prisma: PrismaClient,
   filters: RefusalFilters,
@@ -47,14 +49,14 @@ export async function readRefusals(
   const refusals = rows.slice(0, limit).map(({ accountId, details }) => ({ ...details, accountId }));
   const last = refusals.at(-1);
   if (rows.length > limit && last) return { refusals, next: { at: last.receivedAt, requestId: last.requestId } };
-  const oldest = found.read >= readable ? found.last : null;
-  return { refusals, next: oldest ? { ...oldest, at: new Date(oldest.at).toISOString() } : undefined };
+  const end = found.read >= readable ? found.last : null;
+  return { refusals, next: end ? { ...end, at: new Date(end.at).toISOString() } : undefined };
 }
 
 interface Found {
   /** Number of refusals that were read. */
   read: number;
-  /** The oldest of them. */
+  /** The last of them. */
   last: RefusalPlace | null;
   matching: { accountId: string; details: EndedRequest }[] | null;
 }
@@ -64,7 +66,8 @@ function isFiltered({ projectId, keyId, model, status, code }: RefusalFilters): 
 }
 
 function reading(filters: RefusalFilters, after: RefusalPlace | undefined, readMax: number, wanted: number): Prisma.Sql {
-  const { accountId, from, to, projectId, keyId, model, status, code } = filters;
+  const { accountId, from, to, projectId, keyId, model, status, code, order } = filters;
+  const [direction, beyond, back] = (order === 'asc' ? ['ASC', '>', 'DESC'] : ['DESC', '<', 'ASC']).map((word) => Prisma.raw(word));
   const when = (value: unknown, sql: Prisma.Sql): Prisma.Sql => (value === undefined ? Prisma.empty : sql);
   return Prisma.sql`
     WITH refused AS MATERIALIZED (
@@ -73,8 +76,8 @@ function reading(filters: RefusalFilters, after: RefusalPlace | undefined, readM
         ${when(accountId, Prisma.sql`AND account_id = ${accountId}::uuid`)}
         ${from === undefined ? Prisma.empty : Prisma.sql`AND received_at >= ${new Date(from)}`}
         ${to === undefined ? Prisma.empty : Prisma.sql`AND received_at < ${new Date(to)}`}
-        ${after === undefined ? Prisma.empty : Prisma.sql`AND (received_at, request_id) < (${new Date(after.at)}, ${after.requestId})`}
-      ORDER BY received_at DESC, request_id DESC LIMIT ${readMax}
+        ${after === undefined ? Prisma.empty : Prisma.sql`AND (received_at, request_id) ${beyond} (${new Date(after.at)}, ${after.requestId})`}
+      ORDER BY received_at ${direction}, request_id ${direction} LIMIT ${readMax}
     ), matching AS (
       SELECT received_at, request_id, account_id, details FROM refused WHERE true
         ${when(projectId, Prisma.sql`AND details ->> 'projectId' = ${projectId}`)}
@@ -82,11 +85,11 @@ function reading(filters: RefusalFilters, after: RefusalPlace | undefined, readM
         ${when(model, Prisma.sql`AND details ->> 'model' = ${model}`)}
         ${when(status, Prisma.sql`AND details ->> 'status' = ${String(status)}`)}
         ${when(code, Prisma.sql`AND details ->> 'code' = ${code}`)}
-      ORDER BY received_at DESC, request_id DESC LIMIT ${wanted}
+      ORDER BY received_at ${direction}, request_id ${direction} LIMIT ${wanted}
     )
     SELECT (SELECT count(*)::int FROM refused) AS read,
       (SELECT json_build_object('at', received_at, 'requestId', request_id)
-       FROM (SELECT * FROM refused ORDER BY received_at, request_id LIMIT 1) oldest) AS last,
-      (SELECT json_agg(json_build_object('accountId', account_id, 'details', details) ORDER BY received_at DESC, request_id DESC)
+       FROM (SELECT * FROM refused ORDER BY received_at ${back}, request_id ${back} LIMIT 1) final) AS last,
+      (SELECT json_agg(json_build_object('accountId', account_id, 'details', details) ORDER BY received_at ${direction}, request_id ${direction})
        FROM matching) AS matching`;
 }

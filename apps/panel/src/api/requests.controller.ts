@@ -13,7 +13,7 @@ import { type Columns, fieldColumns, sendCsv } from './csv.js';
 import { ownedRequest } from './owned.js';
 import { listRequests } from './requests/list-requests.js';
 import { readRecords } from './requests/read-records.js';
-import { RequestQuery } from './requests/request-query.js';
+import { RequestListQuery, RequestQuery } from './requests/request-query.js';
 import { visibleActivity } from './visible-activity.js';
 import { visibleRequest } from './visible-money.js';
 
@@ -29,7 +29,7 @@ export class RequestsController {
 
   /** Refused requests are those that the panel recorded: of one key, status and code ten a minute of each replica, for `ACTIVITY_DAYS`. */
   @Handles('listRequests')
-  list(@Req() request: PanelRequest, @Input(RequestQuery) query: RequestQuery): Promise<RequestListReply> {
+  list(@Req() request: PanelRequest, @Input(RequestListQuery) query: RequestListQuery): Promise<RequestListReply> {
     const records = readRecords(this.activity, requireCaller(request).access, nameReader(request, query.accountId));
     return listRequests(this.services.askingFor(request), records, query);
   }

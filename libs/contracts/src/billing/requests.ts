@@ -1,5 +1,6 @@
 import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
+import { REQUEST_ORDERS, REQUEST_SORTS, type RequestOrder, type RequestSort } from '../rules/request-order.js';
 import { type Attribution, AttributionValue, NormalizedValue } from './attribution.js';
 import { Id, Instant, type Paged, PICO_USD, Text } from './fields.js';
 import { ALL_SETTLE_REASONS, type PinnedPrice, type SettleReason, type Settler, type TokenUsage } from './holds.js';
@@ -111,6 +112,10 @@ export class RequestFilters {
 export class RequestListRequest extends RequestFilters {
   /** Only requests that ended like this. */
   @IsOptional() @IsIn(ALL_SETTLE_REASONS) ending?: SettleReason;
+  /** Default: `time`. Every other order than newest first has the ended requests of the time alone, at most 200,000. */
+  @IsOptional() @IsIn(REQUEST_SORTS) sort?: RequestSort;
+  /** Default: `desc`, the newest or largest first. */
+  @IsOptional() @IsIn(REQUEST_ORDERS) order?: RequestOrder;
 }
 
 /** A request in a list. After a late settlement ending, upstream, usage and cost are those of the late one. */
@@ -140,5 +145,5 @@ export interface RequestListReply extends Paged {
 
 /** Reads back over at most 50,000 requests for one page: a page may have few rows or none, and a `nextCursor`. */
 export const requestList = new Endpoint<RequestListRequest, RequestListReply>('billing.v1.request.list', RequestListRequest, {
-  about: 'Requests of one account or all, newest first',
+  about: 'Requests of one account or all, newest first or sorted by a value',
 });

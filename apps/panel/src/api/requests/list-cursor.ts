@@ -3,16 +3,19 @@ import { PanelError } from '../../errors/panel-error.js';
 
 /** Start of a page of the list in its two sources. */
 export interface ListPlace {
-  /** Billing's own cursor. Absent: billing is asked for the newest before `billedTo`. */
+  /** Billing's own cursor. Absent: billing is asked for what follows `bound`. */
   billed?: string | undefined;
-  /** End of the time that billing is asked for, excluded. It is part of billing's question, so it stays on the pages after. */
-  billedTo?: string;
-  /** The refused requests before this place. */
+  /**
+   * End of the time that billing is asked for, excluded; its start, when the oldest come first. It is part of billing's question, so it stays
+   * on the pages after.
+   */
+  bound?: string;
+  /** The refused requests after this place. */
   refused?: RefusalPlace;
 }
 
-export function renderPlace({ billed = '', billedTo = '', refused }: ListPlace): string {
-  return Buffer.from(JSON.stringify([billed, billedTo, refused?.at ?? '', refused?.requestId ?? ''])).toString('base64url');
+export function renderPlace({ billed = '', bound = '', refused }: ListPlace): string {
+  return Buffer.from(JSON.stringify([billed, bound, refused?.at ?? '', refused?.requestId ?? ''])).toString('base64url');
 }
 
 /**
@@ -21,10 +24,10 @@ export function renderPlace({ billed = '', billedTo = '', refused }: ListPlace):
  */
 export function parsePlace(cursor: string): ListPlace {
   const parts = decode(cursor);
-  const [billed = '', billedTo = '', at = '', requestId = ''] = parts;
-  const isWellFormed = parts.length === 4 && [billedTo, at].every((time) => time === '' || isTime(time)) && !requestId.includes('\0');
+  const [billed = '', bound = '', at = '', requestId = ''] = parts;
+  const isWellFormed = parts.length === 4 && [bound, at].every((time) => time === '' || isTime(time)) && !requestId.includes('\0');
   if (!isWellFormed) throw new PanelError('invalid_request', 'The cursor is not valid.', { param: 'cursor' });
-  return { ...(billed && { billed }), ...(billedTo && { billedTo }), ...(at && { refused: { at, requestId } }) };
+  return { ...(billed && { billed }), ...(bound && { bound }), ...(at && { refused: { at, requestId } }) };
 }
 
 function decode(cursor: string): string[] {

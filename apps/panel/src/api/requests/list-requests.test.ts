@@ -4,7 +4,7 @@ import type { EndedRequest } from '#contracts/gateway.js';
 import type { RefusalFilters, RefusalPlace } from '../../activity/refusals.js';
 import type { ListedRequest } from '../../shapes/requests.js';
 import { listRequests } from './list-requests.js';
-import type { RequestQuery } from './request-query.js';
+import type { RequestListQuery } from './request-query.js';
 
 const ACCOUNT = { accountId: 'a', projectId: 'p', keyId: 'k' };
 const START = Date.parse('2027-01-01T00:00:00.000Z');
@@ -36,14 +36,14 @@ class Sources {
     private readonly recorded: Record<string, Partial<EndedRequest>> = {},
   ) {}
 
-  page(query: RequestQuery) {
+  page(query: RequestListQuery) {
     const services = { ask: async (_: unknown, request: RequestListRequest) => this.askBilling(request) };
     const find = async () => new Map(Object.entries(this.recorded)) as Map<string, EndedRequest>;
     const refusals = async (...asked: [RefusalFilters, RefusalPlace | undefined, number]) => this.readRefusals(...asked);
     return listRequests(services as never, { find, refusals }, query);
   }
 
-  async pages(query: RequestQuery): Promise<ListedRequest[][]> {
+  async pages(query: RequestListQuery): Promise<ListedRequest[][]> {
     const found: ListedRequest[][] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const page = await this.page({ ...query, ...(cursor && { cursor }) });
@@ -55,29 +55,30 @@ class Sources {
 
   private askBilling(request: RequestListRequest) {
     this.asked.push(request);
-    const { limit = 100, cursor, to, from, ending } = request;
+    const { limit = 100, cursor, to, from, ending, order } = request;
     const inTime = ({ settledAt }: RequestRow) => settledAt !== null && (!to || settledAt < to) && (!from || settledAt >= from);
     const ended = this.rows.filter((row) => inTime(row) && (ending === undefined || row.ending === ending));
     const inOrder = ended.sort((one, other) => ((one.settledAt ?? '') < (other.settledAt ?? '') ? 1 : -1));
-    const [bound, skipped = 0] = JSON.parse(cursor ?? 'null') ?? [to, 0];
-    if (bound !== (to ?? null) && cursor) throw new Error('the cursor is of another question');
+    if (order === 'asc') inOrder.reverse();
+    const [bound, skipped = 0] = JSON.parse(cursor ?? 'null') ?? [order === 'asc' ? from : to, 0];
+    if (bound !== ((order === 'asc' ? from : to) ?? null) && cursor) throw new Error('the cursor is of another question');
     const rows = inOrder.slice(skipped, skipped + limit);
     const hasMore = inOrder.length > skipped + limit;
     return {
-      requests: [...(cursor ? [] : this.rows.filter((row) => row.ending === null && !ending)), ...rows],
-      nextCursor: hasMore ? JSON.stringify([to ?? null, skipped + limit]) : null,
-      searchedTo: hasMore ? (rows.at(-1)?.settledAt ?? null) : null,
+      requests: [...(cursor || order === 'asc' ? [] : this.rows.filter((row) => row.ending === null && !ending)), ...rows],
+      nextCursor: hasMore ? JSON.stringify([(order === 'asc' ? from : to) ?? null, skipped + limit]) : null,
+      searchedTo: hasMore && order !== 'asc' ? (rows.at(-1)?.settledAt ?? null) : null,
     };
   }
 
-  private readRefusals({ from, to, code }: RefusalFilters, after: RefusalPlace | undefined, limit: number) {
+  private readRefusals({ from, to, code, order }: RefusalFilters, after: RefusalPlace | undefined, limit: number) {
     const isWanted = ({ receivedAt, requestId, code: own }: EndedRequest) =>
       (!from || receivedAt >= from) &&
       (!to || receivedAt < to) &&
       (!code || own === code) &&
-      (!after || receivedAt < after.at || (receivedAt === after.at && requestId < after.requestId));
-    const key = ({ receivedAt, requestId }: EndedRequest) => `${receivedAt} ${requestId}`;
+      (!after || (order === 'asc' ? key({ receivedAt, requestId }) > key(after) : key({ receivedAt, requestId }) < key(after)));
     const rows = this.refusals.filter(isWanted).sort((one, other) => (key(one) < key(other) ? 1 : -1));
+    if (order === 'asc') rows.reverse();
     const last = rows[limit - 1];
     return {
       refusals: rows.slice(0, limit),
@@ -85,6 +86,10 @@ class Sources {
     };
   }
 }
+
+/** Place of a refusal in their order. */
+const key = ({ receivedAt, at: moment = receivedAt, requestId }: { receivedAt?: string; at?: string; requestId: string }): string =>
+  `${moment} ${requestId}`;
 
 const listIds = (rows: readonly ListedRequest[]): string[] => rows.map(({ requestId }) => requestId);
 
@@ -134,6 +139,26 @@ test('pages have every request once, in one order, however many of them were ref
   );
 });
 
+test('the oldest first: pages have every ended and refused request once, in that order, and no running one', async () => {
+  const seconds = fc.array(fc.nat({ max: 12 }), { maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(seconds, seconds, fc.integer({ min: 1, max: 4 }), async (ended, turnedAway, limit) => {
+      const rows = ended.map((second, place) => billed(second, 'completed', `billed-${place}`));
+      const refusals = turnedAway.map((second, place) => refused(second, {}, `refused-${place}`));
+      const found = (await new Sources([...rows, billed(13, null)], refusals).pages({ limit, order: 'asc' })).flat();
+      expect(listIds(found).toSorted()).toEqual([...rows, ...refusals].map(({ requestId }) => requestId).toSorted());
+      const times = found.map(({ settledAt }) => settledAt);
+      expect(times).toEqual(times.toSorted());
+    }),
+  );
+});
+
+test('a list by cost asks billing alone, in that order', async () => {
+  const sources = new Sources([billed(1)], [refused(2)]);
+  const { requests } = await sources.page({ sort: 'cost', order: 'asc' });
+  expect([listIds(requests), sources.asked]).toEqual([['billed-1'], [{ sort: 'cost', order: 'asc', limit: 100 }]]);
+});
+
 test('a list of refused requests asks billing nothing', async () => {
   const sources = new Sources([billed(1)], [refused(1), refused(2)]);
   expect([(await sources.pages({ ending: 'refused', limit: 1 })).map(listIds), sources.asked]).toEqual([
@@ -142,7 +167,7 @@ test('a list of refused requests asks billing nothing', async () => {
   ]);
 });
 
-test.each<[string, RequestQuery, string[]]>([
+test.each<[string, RequestListQuery, string[]]>([
   ['a code that refusals have', { code: 'concurrency_limit' }, ['refused-2']],
   ['a code that failures have', { code: 'upstream_error' }, ['billed-3']],
   ['a status', { status: 502 }, ['billed-3', 'refused-2']],
@@ -163,6 +188,17 @@ test('a code that few failures have is searched for over several pages of billin
   const sources = new Sources(rows, [], { 'billed-2': { status: 504, code: 'upstream_timeout' } });
   const pages = await sources.pages({ code: 'upstream_timeout', limit: 2 });
   expect(pages.map(listIds)).toEqual([[], ['billed-2'], []]);
+});
+
+test('a page of billing without a match, by a filter that billing knows, is a page of the list', async () => {
+  let asked = 0;
+  const ask = async () => {
+    asked++;
+    return { requests: [], nextCursor: 'next', searchedTo: at(5) };
+  };
+  const records = { find: async () => new Map(), refusals: async () => ({ refusals: [], next: undefined }) };
+  const reply = await listRequests({ ask } as never, records, { model: 'rare' });
+  expect([reply, asked]).toEqual([{ requests: [], nextCursor: expect.any(String), searchedTo: at(5) }, 1]);
 });
 
 test.each(['', 'x', Buffer.from('["","","yesterday","x"]').toString('base64url'), Buffer.from('{}').toString('base64url')])(

@@ -4,7 +4,7 @@ import type { RefusalFilters, RefusalPage, RefusalPlace } from '../../activity/r
 import type { AskServices } from '../../services/services.js';
 import type { ListedEnding, ListedRequest, RequestListReply } from '../../shapes/requests.js';
 import { type ListPlace, parsePlace, renderPlace } from './list-cursor.js';
-import type { RequestQuery } from './request-query.js';
+import type { RequestListQuery } from './request-query.js';
 
 const LIMIT_DEFAULT = 100;
 /** Pages of billing that one call searches for a status or code, which billing does not know. */
@@ -17,63 +17,87 @@ export interface Records {
 }
 
 /**
- * Lists requests by the time of their end, newest first: those of billing, and the refused ones, of which billing knows nothing. A page has
- * the requests that billing returns, and the refused ones of the same time. When these are too many, the page ends with the last of them, and
- * the next page asks billing for what came before.
+ * Lists requests by the time of their end: those of billing, and the refused ones, of which billing knows nothing. A page has the requests
+ * that billing returns, and the refused ones of the same time. When these are too many, the page ends with the last of them, and the next page
+ * asks billing for what follows. Sorted by another value, the list has billing's requests alone.
  */
-export async function listRequests(services: AskServices, records: Records, query: RequestQuery): Promise<RequestListReply> {
+export async function listRequests(services: AskServices, records: Records, query: RequestListQuery): Promise<RequestListReply> {
   const { cursor, limit = LIMIT_DEFAULT } = query;
   const place = cursor === undefined ? {} : parsePlace(cursor);
   const billed = await readBilled(services, records, query, place, limit);
   // Running requests are on the first page alone.
   const rows = cursor === undefined ? billed.rows : billed.rows.filter(({ settledAt }) => settledAt !== null);
   if (!mayBeRefused(query))
-    return { requests: rows, ...renderNext(billed.next === undefined ? undefined : { ...place, billed: billed.next }, billed.searchedTo) };
-  const { refusals, next } = await records.refusals({ ...query, from: billed.searchedTo ?? query.from }, place.refused, limit);
+    return { requests: rows, ...renderNext(query, billed.next === undefined ? undefined : { ...place, billed: billed.next }, billed.end) };
+  const isOldestFirst = query.order === 'asc';
+  const { end } = billed;
+  const span = end === null ? {} : isOldestFirst ? { to: end } : { from: end };
+  const { refusals, next } = await records.refusals({ ...query, ...span }, place.refused, limit);
   const refused = refusals.map(toListed);
   if (next) {
-    const newer = rows.filter(({ settledAt }) => settledAt === null || settledAt >= next.at);
+    const inPage = rows.filter(({ settledAt }) => settledAt === null || (isOldestFirst ? settledAt <= next.at : settledAt >= next.at));
     // At the end of billing's page its own cursor goes on, because more requests may have ended at the same moment.
-    const rest = next.at === billed.searchedTo ? { ...place, billed: billed.next } : { billedTo: next.at };
-    return { requests: merge(newer, refused), ...renderNext({ ...rest, refused: next }, next.at) };
+    const rest = next.at === end ? { ...place, billed: billed.next } : { bound: isOldestFirst ? momentAfter(next.at) : next.at };
+    return { requests: merge(query, inPage, refused), ...renderNext(query, { ...rest, refused: next }, next.at) };
   }
-  const older =
-    billed.searchedTo === null ? undefined : { ...place, billed: billed.next, refused: { at: billed.searchedTo, requestId: '' } };
-  return { requests: merge(rows, refused), ...renderNext(older, billed.searchedTo) };
+  const following = end === null ? undefined : { ...place, billed: billed.next, refused: { at: end, requestId: '' } };
+  return { requests: merge(query, rows, refused), ...renderNext(query, following, end) };
 }
 
-function renderNext(place: ListPlace | undefined, searchedTo: string | null): Omit<RequestListReply, 'requests'> {
-  return place ? { nextCursor: renderPlace(place), searchedTo } : { nextCursor: null, searchedTo: null };
+/** Requests have the milliseconds of their end. */
+function momentAfter(at: string): string {
+  return new Date(Date.parse(at) + 1).toISOString();
 }
 
-/** Running requests come first, then the newest. Both lists are in this order. */
-function merge(billed: readonly ListedRequest[], refused: readonly ListedRequest[]): ListedRequest[] {
+/** `end`: the moment up to which the page is complete. Only the newest are searched back to one. */
+function renderNext(query: RequestListQuery, place: ListPlace | undefined, end: string | null): Omit<RequestListReply, 'requests'> {
+  return place ? { nextCursor: renderPlace(place), searchedTo: isNewestFirst(query) ? end : null } : { nextCursor: null, searchedTo: null };
+}
+
+function isNewestFirst({ sort = 'time', order = 'desc' }: RequestListQuery): boolean {
+  return sort === 'time' && order === 'desc';
+}
+
+/** Both lists are in the order of the query. Running requests come first. */
+function merge({ order }: RequestListQuery, billed: readonly ListedRequest[], refused: readonly ListedRequest[]): ListedRequest[] {
   const readEnd = ({ settledAt }: ListedRequest): string => settledAt ?? '9';
-  return [...billed, ...refused].sort((one, other) => (readEnd(one) < readEnd(other) ? 1 : readEnd(one) > readEnd(other) ? -1 : 0));
+  const direction = order === 'asc' ? 1 : -1;
+  return [...billed, ...refused].sort(
+    (one, other) => direction * (readEnd(one) < readEnd(other) ? -1 : readEnd(one) > readEnd(other) ? 1 : 0),
+  );
 }
 
 interface Billed {
   rows: ListedRequest[];
   /** Billing's cursor of the next page. */
   next: string | undefined;
-  searchedTo: string | null;
+  /** The moment up to which the rows are complete in the order of time. Null: there are no more. */
+  end: string | null;
 }
 
-const NOTHING: Billed = { rows: [], next: undefined, searchedTo: null };
+const NOTHING: Billed = { rows: [], next: undefined, end: null };
 
-async function readBilled(services: AskServices, records: Records, query: RequestQuery, place: ListPlace, limit: number): Promise<Billed> {
-  const { status, code, ending, from, cursor: _, ...filters } = query;
+async function readBilled(
+  services: AskServices,
+  records: Records,
+  query: RequestListQuery,
+  place: ListPlace,
+  limit: number,
+): Promise<Billed> {
+  const { status, code, ending, cursor: _, ...filters } = query;
   const wanted = findEnding(query);
-  const to = place.billedTo ?? query.to;
-  if (wanted === 'none' || (from && place.billedTo && Date.parse(from) >= Date.parse(place.billedTo))) return NOTHING;
+  const { from, to } = query.order === 'asc' ? { ...query, from: place.bound ?? query.from } : { ...query, to: place.bound ?? query.to };
+  if (wanted === 'none' || (from && to && place.bound && Date.parse(from) >= Date.parse(to))) return NOTHING;
   const question: RequestListRequest = { ...filters, from, to, limit, ...(wanted && { ending: wanted }) };
   const rows: ListedRequest[] = [];
   for (let cursor = place.billed, pages = 1; ; pages++) {
     const page = await services.ask(requestList, { ...question, cursor });
     const listed = await describe(page.requests, records);
     rows.push(...listed.filter((row) => (status ?? row.status) === row.status && (code ?? row.code) === row.code));
-    if (page.nextCursor === null) return { rows, next: undefined, searchedTo: null };
-    if (rows.length > 0 || pages === SEARCHED_PAGES_MAX) return { rows, next: page.nextCursor, searchedTo: page.searchedTo };
+    if (page.nextCursor === null) return { rows, next: undefined, end: null };
+    const isSearched = status === undefined && code === undefined;
+    if (isSearched || rows.length > 0 || pages === SEARCHED_PAGES_MAX)
+      return { rows, next: page.nextCursor, end: page.searchedTo ?? page.requests.at(-1)?.settledAt ?? null };
     cursor = page.nextCursor;
   }
 }
@@ -82,7 +106,7 @@ async function readBilled(services: AskServices, records: Records, query: Reques
 const CLIENT_DISCONNECTED = 'client_disconnected';
 
 /** Returns the ending for which billing is asked. Undefined: all; `none`: billing has no such request. */
-function findEnding({ ending, status, code }: RequestQuery): RequestListRequest['ending'] | 'none' {
+function findEnding({ ending, status, code }: RequestListQuery): RequestListRequest['ending'] | 'none' {
   if (ending === 'refused') return 'none';
   if (ending !== undefined || (status === undefined && code === undefined)) return ending;
   if (code === CLIENT_DISCONNECTED || status === 499) return 'client-disconnected';
@@ -90,10 +114,20 @@ function findEnding({ ending, status, code }: RequestQuery): RequestListRequest[
   return code === undefined && status !== undefined && status < 400 ? undefined : 'failed';
 }
 
-/** Refused requests have no upstream and no cost, and nothing of a user, a tag or a duration is recorded. */
-function mayBeRefused({ ending, upstream, user, tag, costMinPicoUsd, costMaxPicoUsd, tookMinMs, tookMaxMs }: RequestQuery): boolean {
+/** Refused requests have no upstream, cost and duration, and nothing of a user or a tag is recorded. */
+function mayBeRefused({
+  ending,
+  upstream,
+  sort = 'time',
+  user,
+  tag,
+  costMinPicoUsd,
+  costMaxPicoUsd,
+  tookMinMs,
+  tookMaxMs,
+}: RequestListQuery): boolean {
   const others = [upstream, user, tag, costMinPicoUsd, costMaxPicoUsd, tookMinMs, tookMaxMs];
-  return (ending ?? 'refused') === 'refused' && others.every((filter) => filter === undefined);
+  return sort === 'time' && (ending ?? 'refused') === 'refused' && others.every((filter) => filter === undefined);
 }
 
 /** Adds what the clients got, of which billing knows nothing. */

@@ -160,7 +160,7 @@ export function useChange<Reply, Input = void>(request: (input: Input) => { meth
 }
 
 /** A list of the API, narrowed as in `useApi`, that goes on by `nextCursor`. */
-export function usePages<T extends { nextCursor: string | null }>(asked: string, { refetchMs }: { refetchMs?: number | undefined } = {}) {
+export function usePages<T extends { nextCursor: string | null }>(asked: string, { refetchMs, handles }: ApiOptions = {}) {
   const narrow = useNarrow();
   const path = narrow(asked);
   return useInfiniteQuery<T, Error, InfiniteData<T>, string[], string | null>({
@@ -171,5 +171,6 @@ export function usePages<T extends { nextCursor: string | null }>(asked: string,
     getNextPageParam: ({ nextCursor }) => nextCursor,
     placeholderData: keepPreviousData,
     refetchInterval: refetchMs ?? false,
+    meta: { handles },
   });
 }

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { ListedRequest, RequestListReply } from '../../../../src/shapes/requests.js';
-import { usePages, withQuery } from '../../data/api.js';
+import { ApiError, usePages, withQuery } from '../../data/api.js';
 import { type Filters, readSeconds, useFilters, useSpan } from '../../data/filters.js';
 import { useNames, useSession } from '../../data/session.js';
 import { count, decimalsForAll, readUsd } from '../../format/numbers.js';
@@ -17,15 +17,18 @@ import { duration } from '../../parts/time.js';
 import { LiveList } from './live-list.js';
 import { RequestFilters } from './request-filters.js';
 import styles from './requests.module.css';
+import { NEWEST_FIRST, readOrder } from './sorting.js';
 
 const ROWS = 50;
 /** Milliseconds between two looks for new requests. */
 const LIVE_MS = 2_000;
 
-/** Requests, the running ones first, then ended and refused ones by the time of their end. */
+/** Requests: the running ones first, then ended and refused ones by the time of their end; or the ended ones of the time by a column. */
 export function Requests() {
   const { account, accountName } = useSession();
-  const { filters } = useFilters();
+  const { filters, change } = useFilters();
+  const order = readOrder(filters.sort);
+  const isNewestFirst = order.by === NEWEST_FIRST;
   const span = useSpan(filters, '24h');
   const [isLive, setLive] = useState(true);
   const { projectName, keyName } = useNames();
@@ -40,9 +43,13 @@ export function Requests() {
     ending: filters.ending,
     ...askedFor(filters),
   };
-  const list = usePages<RequestListReply>(withQuery(`/accounts/${account}/requests`, { ...question, limit: ROWS }), {
-    refetchMs: isLive && !filters.to ? LIVE_MS : undefined,
+  // Another order reads the whole time: it is not read anew every two seconds.
+  const follows = !filters.to && isNewestFirst;
+  const list = usePages<RequestListReply>(withQuery(`/accounts/${account}/requests`, { ...question, ...order.asked, limit: ROWS }), {
+    refetchMs: follows && isLive ? LIVE_MS : undefined,
+    handles: isNewestFirst ? undefined : ['invalid_request'],
   });
+  const tooMany = findTooMany(list.error);
   const pages = list.data?.pages;
   const rows = pages?.flatMap(({ requests }) => requests);
   const last = pages?.at(-1);
@@ -52,7 +59,7 @@ export function Requests() {
       title="Requests"
       actions={
         <>
-          {!filters.to && (
+          {follows && (
             <Button className={styles.live} aria-pressed={isLive} onClick={() => setLive(!isLive)}>
               {isLive ? 'Live' : 'Paused'}
             </Button>
@@ -64,19 +71,31 @@ export function Requests() {
       }
     >
       <RequestFilters />
-      {isLive && !filters.to && isKnownLive(filters) && <LiveList filters={filters} />}
+      {isLive && follows && isKnownLive(filters) && <LiveList filters={filters} />}
       <Card flush>
         <Table<ListedRequest>
           caption="Requests"
-          rows={rows}
+          rows={tooMany ? [] : rows}
           placeholders={12}
           rowKey={({ holdId, requestId }) => holdId ?? requestId}
           opens
-          empty={<NoRequests />}
+          empty={
+            tooMany ? (
+              <Empty icon="requests" title="Too many to sort" text={tooMany}>
+                <Button onClick={() => change({ sort: undefined })}>Newest first</Button>
+              </Empty>
+            ) : list.hasNextPage ? (
+              <Empty icon="requests" title="None found so far" text="Older requests of this time are not searched yet." />
+            ) : (
+              <NoRequests />
+            )
+          }
+          sorting={{ by: order.by, onSort: (by) => change({ sort: by === NEWEST_FIRST ? undefined : by }) }}
           columns={[
             {
               head: 'Ended',
               isTime: true,
+              sort: 'time',
               cell: (request) => <EndedCell request={request} />,
             },
             { head: 'Model', wide: true, cell: ({ model, upstream }) => <TwoLines main={model ?? '–'} more={upstream ?? '–'} /> },
@@ -102,24 +121,26 @@ export function Requests() {
                 );
               },
             },
-            { head: 'Prompt', align: 'end', wide: true, cell: ({ usage }) => usage && count(usage.promptTokens) },
-            { head: 'Output', align: 'end', wide: true, cell: ({ usage }) => usage && count(usage.outputTokens) },
+            { head: 'Prompt', align: 'end', wide: true, sort: 'promptTokens', cell: ({ usage }) => usage && count(usage.promptTokens) },
+            { head: 'Output', align: 'end', wide: true, sort: 'outputTokens', cell: ({ usage }) => usage && count(usage.outputTokens) },
             {
               head: 'Took',
               align: 'end',
               wide: true,
+              sort: 'duration',
               cell: ({ holdId, reservedAt, settledAt }) => holdId && settledAt && duration(Date.parse(settledAt) - Date.parse(reservedAt)),
             },
             { head: 'Ending', cell: (request) => <RequestEnding request={request} /> },
             {
               head: 'Cost',
               align: 'end',
+              sort: 'cost',
               cell: ({ costPicoUsd }) => (costPicoUsd === null ? '' : <Money pico={costPicoUsd} decimals={decimals} plain />),
             },
           ]}
         />
       </Card>
-      {rows && rows.length > 0 && (
+      {rows && !tooMany && (rows.length > 0 || list.hasNextPage) && (
         <div className={styles.end}>
           {last?.searchedTo && (
             <p>
@@ -135,11 +156,12 @@ export function Requests() {
                 void list.fetchNextPage();
               }}
             >
-              Older requests
+              {isNewestFirst ? 'Older requests' : 'More requests'}
             </Button>
           ) : (
             <p>These are all.</p>
           )}
+          {!isNewestFirst && <p>{order.asked.sort === 'time' ? 'Running' : 'Running and refused'} requests are not in this order.</p>}
           {rows.some(({ ending }) => ending === 'refused') && (
             <p>Of refusals of one key with the same code the panel keeps ten a minute; Overview and Usage count all of them.</p>
           )}
@@ -147,6 +169,11 @@ export function Requests() {
       )}
     </Page>
   );
+}
+
+/** The sentence that tells why this time cannot be sorted, if that is what failed. */
+function findTooMany(error: Error | null): string | undefined {
+  return error instanceof ApiError && error.code === 'invalid_request' ? error.message : undefined;
 }
 
 /** The filters as the API takes them. */
