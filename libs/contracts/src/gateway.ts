@@ -1,5 +1,6 @@
 import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { REFUSING_LIMITS, type RefusingLimit } from '#inference/errors.js';
+import { type Attribution, AttributionOf } from './billing/attribution.js';
 import { Id, Instant, Nested, NestedList, PRICE_PLAN_LENGTH_MAX, Text } from './billing/fields.js';
 import type { PinnedPrice } from './billing/holds.js';
 import { Endpoint, Topic } from './endpoint.js';
@@ -63,6 +64,11 @@ export class EndedRequest {
   @IsOptional() @Text(REFUSAL_LENGTH_MAX) message?: string;
   /** Absent: the request was not refused by a limit, a budget or the balance. */
   @IsOptional() @Nested(() => RequestRefusal) refusal?: RequestRefusal;
+  /**
+   * End user, client, session and tags of a refused request; of others billing has them. Absent: it named nothing, its body was not read, or
+   * too many refusals waited for NATS.
+   */
+  @IsOptional() @AttributionOf() attribution?: Attribution;
   /** Absent: the request was refused. */
   @IsOptional() @IsIn(REQUEST_OUTCOMES) outcome?: (typeof REQUEST_OUTCOMES)[number];
   /** The hold was made. */

@@ -1,17 +1,10 @@
+import { attributionFilters } from '#contracts/billing/attribution.js';
 import type { RequestListReply, RequestListRequest, RequestRow } from '#contracts/billing/requests.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';
 import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor.js';
 import { timeRange } from '../paging/time-range.js';
-import {
-  applyFilters,
-  attributionFilters,
-  type Filters,
-  type Position,
-  renderSettled,
-  SETTLED_ROWS,
-  type SettledRow,
-} from './settled-rows.js';
+import { applyFilters, type Filters, type Position, renderSettled, SETTLED_ROWS, type SettledRow } from './settled-rows.js';
 import { sortRequests } from './sort-requests.js';
 
 const LIMIT_DEFAULT = 100;

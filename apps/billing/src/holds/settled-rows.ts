@@ -1,3 +1,4 @@
+import { attributionFilters } from '#contracts/billing/attribution.js';
 import type { SettleReason } from '#contracts/billing/holds.js';
 import type { RequestListRequest, RequestRow } from '#contracts/billing/requests.js';
 import { Prisma } from '#database/prisma-client.js';
@@ -83,15 +84,6 @@ export const SETTLED_ROWS = Prisma.sql`
     CASE WHEN l.hold_id IS NULL THEN s.prompt_source ELSE l.prompt_source END AS "promptSource",
     CASE WHEN l.hold_id IS NULL THEN s.output_source ELSE l.output_source END AS "outputSource"
   FROM matching m JOIN billing.settlement s ON s.hold_id = m.hold_id LEFT JOIN billing.late_settlement l ON l.hold_id = m.hold_id`;
-
-/** Returns the dimensions that a request must name. `value` undefined: with any value. */
-export function attributionFilters({ user, tag }: Pick<Filters, 'user' | 'tag'>): { dimension: string; value: string | undefined }[] {
-  const [name, ...value] = tag?.split('=') ?? [];
-  return [
-    ...(user === undefined ? [] : [{ dimension: 'user', value: user }]),
-    ...(name === undefined ? [] : [{ dimension: `tag:${name}`, value: value.length > 0 ? value.join('=') : undefined }]),
-  ];
-}
 
 /** A place between two settlements. `settledAt` has microseconds. */
 export interface Position {

@@ -118,6 +118,18 @@ describe('with the setting on', () => {
     expect(requests[2]?.message).toBe(JSON.parse(told.text).error.message);
   });
 
+  test('a refused request has what it named, so that it is found by that; of a completed one billing knows', async () => {
+    const named = { user: 'ada', metadata: { team: 'search' } };
+    await gateway.chat(named, { 'x-tollgate-tags': 'team=search' });
+    const busy = { status: 'refused', code: 'concurrency_limit', limit: 1, retryAfterSeconds: 1, keyId: TEST_CALLER.keyId } as const;
+    fakes.reserveOutcome = ({ holdId }) => ({ ...busy, holdId });
+    await gateway.chat(named, { 'x-tollgate-tags': 'team=search' });
+    expect((await ended(2)).map(({ attribution }) => attribution)).toEqual([
+      undefined,
+      expect.objectContaining({ user: 'ada', 'tag:team': 'search' }),
+    ]);
+  });
+
   test('a failed request has no sentence, which may repeat the prompt', async () => {
     script([{ type: 'completion-failure', code: 'invalid_request', message: 'The server rejected: Hello', retryAfterSeconds: undefined }]);
     await gateway.chat();
@@ -164,4 +176,19 @@ test('requests wait while NATS is away; beyond 10,000 they are dropped and count
     dropped: 3,
     messages: Array.from({ length: 50 }, () => 200),
   });
+});
+
+test('long names of refused requests make messages shorter, and beyond a million characters that wait they are left out', () => {
+  const messages: RequestsEnded[] = [];
+  const messaging = { connected: false, publish: (_topic: unknown, event: object) => void messages.push(event as RequestsEnded) };
+  const events = new ActivityEvents(messaging, { inc: () => undefined } as never);
+  const user = 'u'.repeat(996);
+  for (let at = 0; at < 1_010; at++) {
+    const inference = { attribution: { user } };
+    events.push(Object.assign(new HttpExchange(), { route: CHAT, inference }), 429, performance.now());
+  }
+  messaging.connected = true;
+  events.onApplicationShutdown();
+  const named = messages.map(({ requests }) => requests.filter(({ attribution }) => attribution).length);
+  expect([named, messages.flatMap(({ requests }) => requests).length]).toEqual([Array.from({ length: 20 }, () => 50), 1_010]);
 });

@@ -1,6 +1,7 @@
 import type { Counter } from 'prom-client';
 import { type EndedRequest, REFUSAL_LENGTH_MAX, requestsEnded } from '#contracts/gateway.js';
 import type { Messaging } from '#messaging/messaging.js';
+import type { InferenceRecord } from '../pipeline/run-inference.js';
 import type { ProtocolName } from '../protocols/protocol-adapter.js';
 import type { HttpExchange } from './http-exchange.js';
 import { ROUTES } from './routes.js';
@@ -10,6 +11,9 @@ const INTERVAL_MS = 250;
 const WAITING_MAX = 10_000;
 /** Requests of one message. Also with the longest sentences of refusals, its size stays below half of the NATS server's default `max_payload`. */
 const SENT_MAX = 200;
+/** Characters of users, tags, clients and sessions in one message, and in all that wait. Refusals beyond are sent without them. */
+const NAMES_MAX = 50_000;
+const WAITING_NAMES_MAX = 1_000_000;
 
 /** Endpoints that run a model. The others have no activity. */
 const PROTOCOLS: ReadonlyMap<string, ProtocolName> = new Map(
@@ -20,11 +24,14 @@ interface Ended {
   exchange: HttpExchange;
   status: number;
   endedAt: number;
+  /** Characters of the names of a refused request. */
+  names: number;
 }
 
 /** Publishes the course of each request to a model. A request only adds one object; a timer renders and sends them. */
 export class ActivityEvents {
   private waiting: Ended[] = [];
+  private waitingNames = 0;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -39,7 +46,9 @@ export class ActivityEvents {
       this.dropped.inc();
       return;
     }
-    this.waiting.push({ exchange, status, endedAt });
+    const names = this.countNames(exchange.inference);
+    this.waitingNames += names;
+    this.waiting.push({ exchange, status, endedAt, names });
     this.timer ??= setTimeout(this.publish, INTERVAL_MS);
   }
 
@@ -57,9 +66,25 @@ export class ActivityEvents {
   };
 
   private publishSome(): void {
-    const requests = this.waiting.slice(0, SENT_MAX).map(renderEnded);
-    this.waiting = this.waiting.slice(SENT_MAX);
-    this.messaging.publish(requestsEnded, { requests });
+    let names = 0;
+    const tooMuch = this.waiting.findIndex((ended, at) => {
+      names += ended.names;
+      return at === SENT_MAX || (at > 0 && names > NAMES_MAX);
+    });
+    const sent = tooMuch === -1 ? this.waiting : this.waiting.slice(0, tooMuch);
+    this.waiting = this.waiting.slice(sent.length);
+    for (const ended of sent) this.waitingNames -= ended.names;
+    this.messaging.publish(requestsEnded, { requests: sent.map(renderEnded) });
+  }
+
+  /** Only refused requests have names here: a completed one costs nothing. */
+  private countNames(inference: InferenceRecord | undefined): number {
+    const { attribution } = inference ?? {};
+    if (inference === undefined || attribution === undefined) return 0;
+    const names = Object.entries(attribution).reduce((total, [dimension, value]) => total + dimension.length + value.length, 0);
+    if (this.waitingNames + names <= WAITING_NAMES_MAX) return names;
+    inference.attribution = undefined;
+    return 0;
   }
 }
 
@@ -80,7 +105,11 @@ function renderEnded({ exchange, status, endedAt }: Ended): EndedRequest {
     stream: inference?.stream ?? false,
     status,
     code: error?.code,
-    ...(isRefused && { message: error?.message.slice(0, REFUSAL_LENGTH_MAX), refusal: error?.refusal }),
+    ...(isRefused && {
+      message: error?.message.slice(0, REFUSAL_LENGTH_MAX),
+      refusal: error?.refusal,
+      attribution: inference?.attribution,
+    }),
     outcome: inference?.outcome,
     heldMs: after(heldAt),
     firstContentMs: after(firstContentAt),

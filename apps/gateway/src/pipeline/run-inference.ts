@@ -29,7 +29,7 @@ export interface InferenceServices {
   settlements: SettleOnEnd;
 }
 
-interface InferenceCall {
+export interface InferenceCall {
   request: InferenceRequest | EncodedRequest;
   caller: Caller;
   requestId: string;
@@ -59,6 +59,8 @@ export interface InferenceRecord {
   /** Milliseconds in admission queues of the inference-proxy, if the request waited. */
   queueMs?: number | undefined;
   outcome?: RequestOutcome;
+  /** Set when the request is refused. */
+  attribution?: Attribution | undefined;
   /** Set when the inference-proxy settles the hold, so that the gateway does not learn the cost. */
   settlement?: 'deferred';
   usage?: Usage;

@@ -77,7 +77,8 @@ export class ActivityRecorder {
   private toCounted(request: EndedRequest): CountedRequest {
     const hasRow = this.refusedRows.admits(request);
     if (!hasRow && request.accountId !== undefined) this.metrics.refusalsSummed.inc({ journal: 'activity' });
-    return { request, hasRow };
+    // What is only counted needs no names, which may be long.
+    return { request: hasRow ? request : { ...request, attribution: undefined }, hasRow };
   }
 
   private lose(count: number): void {

@@ -340,6 +340,9 @@ describe('refused requests', () => {
     ['project', { projectId: OTHER }, `projectId=${OTHER}`],
     ['key', { keyId: OTHER }, `keyId=${OTHER}`],
     ['model', { model: 'sim-slow' }, 'model=sim-slow'],
+    ['user', { attribution: { user: 'ada' } }, 'user=ada'],
+    ['tag', { attribution: { 'tag:team': 'search' } }, 'tag=team%3Dsearch'],
+    ['tag with any value', { attribution: { 'tag:team': 'a' } }, 'tag=team'],
   ])('are found by %s', async (_, over, query) => {
     const wanted = refused(2, over);
     await record(refused(1), wanted, refused(3));

@@ -1,3 +1,4 @@
+import { attributionFilters } from '#contracts/billing/attribution.js';
 import type { EndedRequest } from '#contracts/gateway.js';
 import type { RequestOrder } from '#contracts/rules/request-order.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
@@ -18,6 +19,9 @@ export interface RefusalFilters {
   model?: string | undefined;
   status?: number | undefined;
   code?: string | undefined;
+  /** End user, and a tag such as `team=search`, or `team` with any value. */
+  user?: string | undefined;
+  tag?: string | undefined;
   /** Default: `desc`, the newest first. */
   order?: RequestOrder | undefined;
 }
@@ -61,14 +65,19 @@ interface Found {
   matching: { accountId: string; details: EndedRequest }[] | null;
 }
 
-function isFiltered({ projectId, keyId, model, status, code }: RefusalFilters): boolean {
-  return [projectId, keyId, model, status, code].some((filter) => filter !== undefined);
+function isFiltered({ projectId, keyId, model, status, code, user, tag }: RefusalFilters): boolean {
+  return [projectId, keyId, model, status, code, user, tag].some((filter) => filter !== undefined);
 }
 
 function reading(filters: RefusalFilters, after: RefusalPlace | undefined, readMax: number, wanted: number): Prisma.Sql {
   const { accountId, from, to, projectId, keyId, model, status, code, order } = filters;
   const [direction, beyond, back] = (order === 'asc' ? ['ASC', '>', 'DESC'] : ['DESC', '<', 'ASC']).map((word) => Prisma.raw(word));
   const when = (value: unknown, sql: Prisma.Sql): Prisma.Sql => (value === undefined ? Prisma.empty : sql);
+  const named = attributionFilters(filters).map(({ dimension, value }) =>
+    value === undefined
+      ? Prisma.sql`AND details -> 'attribution' -> ${dimension}::text IS NOT NULL`
+      : Prisma.sql`AND details -> 'attribution' ->> ${dimension}::text = ${value}`,
+  );
   return Prisma.sql`
     WITH refused AS MATERIALIZED (
       SELECT received_at, request_id, account_id, details FROM activity.request
@@ -85,6 +94,7 @@ function reading(filters: RefusalFilters, after: RefusalPlace | undefined, readM
         ${when(model, Prisma.sql`AND details ->> 'model' = ${model}`)}
         ${when(status, Prisma.sql`AND details ->> 'status' = ${String(status)}`)}
         ${when(code, Prisma.sql`AND details ->> 'code' = ${code}`)}
+        ${Prisma.join([Prisma.empty, ...named], ' ')}
       ORDER BY received_at ${direction}, request_id ${direction} LIMIT ${wanted}
     )
     SELECT (SELECT count(*)::int FROM refused) AS read,

@@ -53,6 +53,21 @@ export function AttributionValue(): PropertyDecorator {
   return ValidateBy({ name: 'isAttributionValue', validator: { validate: isValue } }, { message });
 }
 
+/** Returns the dimensions that a request must name. `value` undefined: with any value. */
+export function attributionFilters({
+  user,
+  tag,
+}: {
+  user?: string | undefined;
+  tag?: string | undefined;
+}): { dimension: string; value: string | undefined }[] {
+  const [name, ...value] = tag?.split('=') ?? [];
+  return [
+    ...(user === undefined ? [] : [{ dimension: 'user', value: user }]),
+    ...(name === undefined ? [] : [{ dimension: `tag:${name}`, value: value.length > 0 ? value.join('=') : undefined }]),
+  ];
+}
+
 /** True for a list of at most 16 names of tags. */
 function isTagNames(value: unknown): boolean {
   return Array.isArray(value) && value.length <= TAGS_MAX && value.every((name) => typeof name === 'string' && TAG_NAME.test(name));

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
 import type { Reply } from '../../pipeline/reply.js';
-import { type InferenceRecord, type InferenceServices, runInference } from '../../pipeline/run-inference.js';
+import { type InferenceCall, type InferenceRecord, type InferenceServices, runInference } from '../../pipeline/run-inference.js';
 import { EMBEDDINGS } from '../../protocols/embeddings/format.js';
 import type { ParsedRequest, ProtocolAdapter } from '../../protocols/protocol-adapter.js';
 import { readAttribution } from '../attribution.js';
@@ -80,7 +80,17 @@ export class GenerationHandler {
     exchange.includesCost = readIncludesCost(request.headers);
     const attribution = readAttribution(request.headers, parsed.attribution, caller);
     const call = { request: parsed.request, caller, requestId, attribution, trace, span };
-    return { parsed, run: (reply: Reply) => runInference(this.services, call, reply, record) };
+    return { parsed, run: (reply: Reply) => this.runCall(call, reply, record) };
+  }
+
+  /** Keeps whom a refused request was for: of others billing knows it. */
+  private async runCall(call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
+    try {
+      await runInference(this.services, call, reply, record);
+    } catch (error) {
+      if (record.outcome === undefined) record.attribution = call.attribution;
+      throw error;
+    }
   }
 
   /** Rethrows a failure before the stream has begun. Later failures become an event of the stream. */

@@ -114,19 +114,10 @@ function findEnding({ ending, status, code }: RequestListQuery): RequestListRequ
   return code === undefined && status !== undefined && status < 400 ? undefined : 'failed';
 }
 
-/** Refused requests have no upstream, cost and duration, and nothing of a user or a tag is recorded. */
-function mayBeRefused({
-  ending,
-  upstream,
-  sort = 'time',
-  user,
-  tag,
-  costMinPicoUsd,
-  costMaxPicoUsd,
-  tookMinMs,
-  tookMaxMs,
-}: RequestListQuery): boolean {
-  const others = [upstream, user, tag, costMinPicoUsd, costMaxPicoUsd, tookMinMs, tookMaxMs];
+/** Refused requests have no upstream, cost and duration. */
+function mayBeRefused(query: RequestListQuery): boolean {
+  const { ending, upstream, sort = 'time', costMinPicoUsd, costMaxPicoUsd, tookMinMs, tookMaxMs } = query;
+  const others = [upstream, costMinPicoUsd, costMaxPicoUsd, tookMinMs, tookMaxMs];
   return sort === 'time' && (ending ?? 'refused') === 'refused' && others.every((filter) => filter === undefined);
 }
 

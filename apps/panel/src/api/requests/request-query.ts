@@ -4,7 +4,7 @@ import { RequestFilters } from '#contracts/billing/requests.js';
 import { REQUEST_ORDERS, REQUEST_SORTS, type RequestOrder, type RequestSort } from '#contracts/rules/request-order.js';
 import { LISTED_ENDINGS, type ListedEnding } from '../../shapes/requests.js';
 
-/** Query of the list of requests. Refused ones have no upstream, user, tag, cost and duration: with such a filter the list has none of them. */
+/** Query of the list of requests. Refused ones have no upstream, cost and duration: with such a filter the list has none of them. */
 export class RequestQuery extends RequestFilters {
   /** Only requests that ended like this. */
   @IsOptional() @IsIn(LISTED_ENDINGS) ending?: ListedEnding;

@@ -117,7 +117,7 @@ function MoreFilters({ onClose }: { onClose: () => void }) {
         {field('from', 'Ended from', { type: 'datetime-local', hint: 'The time zone of this device.' })}
         {field('to', 'Ended before', { type: 'datetime-local', hint: 'Empty: until now.' })}
         <div className={styles.wide}>
-          <p className={styles.note}>Refused requests have no user, tag, cost and duration: with one of these the list has none of them.</p>
+          <p className={styles.note}>Refused requests have no cost and duration: with one of these the list has none of them.</p>
           <DialogActions>
             <Button onClick={onClose}>Cancel</Button>
             <Button type="submit" look="primary" disabled={Object.keys(faults).length > 0}>
