@@ -23,6 +23,7 @@ import { MoneyController } from './api/money.controller.js';
 import { LOGGER } from './api/operator.controller.js';
 import { PlatformWarnings } from './api/overview/platform-warnings.js';
 import { OverviewController, PROCESS_SERVICES } from './api/overview.controller.js';
+import { PaymentsController } from './api/payments.controller.js';
 import { PlaygroundController } from './api/playground.controller.js';
 import { ProjectsController } from './api/projects.controller.js';
 import { RequestsController } from './api/requests.controller.js';
@@ -104,6 +105,7 @@ export function panelModule(
       ModelsController,
       MoneyController,
       OverviewController,
+      PaymentsController,
       PlaygroundController,
       ProjectsController,
       RequestsController,

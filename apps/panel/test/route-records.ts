@@ -53,6 +53,10 @@ export const ROUTE_RECORDS: Record<Writing | 'finishSso', string | null> = {
   createCreditNote: 'credit-note.create',
   createGrant: 'plan.grant',
   setLowBalance: 'account.update',
+  // What is paid on the page of Stripe becomes a top-up, which has its row.
+  createCheckout: null,
+  setAutoTopup: 'auto-topup.set',
+  removeAutoTopup: 'auto-topup.remove',
   planCatalog: null,
   applyCatalog: 'catalog.apply',
   schedulePrice: 'price.schedule',

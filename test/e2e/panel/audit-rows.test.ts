@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { TOTP } from 'otpauth';
 import { parse, stringify } from 'yaml';
 import { panelInvite } from '#contracts/panel.js';
+import { FakeStripe, STRIPE_KEY, STRIPE_SECRET } from '#testing/fake-stripe.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, untilNoHolds } from '#testing/tenant.js';
 import { API_PREFIX, findRoute, ROUTES, type RouteName } from '../../../apps/panel/src/http/routes.js';
@@ -24,6 +25,7 @@ interface Call {
   cookie?: string;
 }
 
+const stripe = await FakeStripe.start();
 let stack: RunningStack;
 let journals: JournalWatch;
 let admin: string;
@@ -31,7 +33,8 @@ let admin: string;
 beforeAll(async () => {
   stack = await startPrivateStack({
     layout: 'all',
-    services: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel', 'upstream-sim'],
+    services: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel', 'payments', 'upstream-sim'],
+    serviceEnv: { payments: { STRIPE_SECRET_KEY: STRIPE_KEY, STRIPE_WEBHOOK_SECRET: STRIPE_SECRET, STRIPE_API_URL: stripe.url } },
   });
   journals = await new JournalWatch(stack.databaseUrl).open();
   admin = (await person()).cookie;
@@ -39,6 +42,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await journals?.close();
   await stack?.stop();
+  await stripe.stop();
 });
 
 async function send(name: RouteName, { ids = {}, query = '', body, cookie = admin }: Call) {
@@ -108,6 +112,8 @@ async function project(accountId?: string): Promise<string> {
 
 const key = async (): Promise<string> =>
   (await done('createKey', { ids: { projectId: await project() }, body: { name: 'ci' } })).keyId ?? '';
+/** A rule without a card: nothing is paid. */
+const autoTopup = { thresholdUsd: '5', amountUsd: '25', monthlyCapUsd: '200' };
 const budget = { period: 'month', limitPicoUsd: '1000000000000' };
 /** A webhook of a new account, which refuses connections. */
 async function webhook(): Promise<{ accountId: string; webhookId: string }> {
@@ -140,6 +146,8 @@ const ACTS: readonly RouteName[] = [
   ...(['signIn', 'createInvite', 'createToken', 'createAccount', 'createProject', 'createKey', 'testUpstream', 'checkLedger'] as const),
   ...(['createWebhook', 'rotateWebhook', 'testWebhook', 'replayWebhook', 'resendEvent'] as const),
   ...(['addSecondFactor', 'makeRecoveryCodes'] as const),
+  // Setting the same rule again lets a refused card be tried again.
+  ...(['createCheckout', 'setAutoTopup'] as const),
 ];
 
 /** A valid call of each route, with what it needs. */
@@ -227,6 +235,13 @@ const CALLS: Record<Exclude<Recorded, Elsewhere>, () => Promise<Call>> = {
   }),
   createCreditNote: creditNote,
   createGrant: async () => ({ ids: { accountId: await account() }, body: { grantKey: randomUUID(), usd: '1', expiresAt: inAnHour() } }),
+  createCheckout: async () => ({ ids: { accountId: await account() }, body: { usd: '5' } }),
+  setAutoTopup: async () => ({ ids: { accountId: await account() }, body: autoTopup }),
+  removeAutoTopup: async () => {
+    const ids = { accountId: await account() };
+    await done('setAutoTopup', { ids, body: autoTopup });
+    return { ids };
+  },
   planCatalog: async () => ({ body: { yaml: (await catalog()).yaml } }),
   applyCatalog: async () => {
     const { yaml, revision } = await catalog();

@@ -204,6 +204,16 @@ export const ROUTES = {
     'notifications',
     'Sets the amount below which the account is told that its balance is low',
   ),
+  showCardPayments: route(
+    'GET /accounts/:accountId/card-payments',
+    'money.read',
+    'Automatic top-ups of an account, where payments by card are on',
+  ),
+  createCheckout: route('POST /accounts/:accountId/checkouts', 'payments', 'Opens a page of Stripe on which an amount is paid by card', {
+    status: 201,
+  }),
+  setAutoTopup: route('PUT /accounts/:accountId/auto-topup', 'payments', 'Sets the automatic top-up of an account', { confirmed: true }),
+  removeAutoTopup: route('DELETE /accounts/:accountId/auto-topup', 'payments', 'Ends automatic top-ups, and forgets the card'),
   listModels: route('GET /models', 'models.read', 'Models with capabilities and prices', { scope: 'any' }),
   showCatalog: route('GET /catalog', 'catalog.read', 'Text and author of a revision of the catalog'),
   listRevisions: route('GET /catalog/revisions', 'catalog.read', 'Revisions of the catalog, newest first'),

@@ -17,11 +17,11 @@ export const PLATFORM_ROLES: Record<PlatformRole, readonly Permission[]> = { adm
 export const ACCOUNT_ROLES: Record<AccountRole, readonly Permission[]> = {
   owner: [
     ...READ_USAGE,
-    ...(['playground', 'projects', 'keys', 'budgets', 'notifications', 'notifications.read', 'money.read'] as const),
+    ...(['playground', 'projects', 'keys', 'budgets', 'notifications', 'notifications.read', 'money.read', 'payments'] as const),
     ...(['audit.read', 'members', 'members.read', 'tokens'] as const),
   ],
   // Events have amounts of the balance, which only those see who may read money.
-  finance: [...READ_USAGE, 'budgets', 'notifications', 'notifications.read', 'money.read'],
+  finance: [...READ_USAGE, 'budgets', 'notifications', 'notifications.read', 'money.read', 'payments'],
   developer: [...READ_USAGE, 'playground', 'projects', 'keys'],
   viewer: READ_USAGE,
 };

@@ -14,6 +14,7 @@ const HOLDERS: Record<Permission, Role[]> = {
   'notifications.read': ['auditor', 'owner', 'finance'],
   'money.read': ['auditor', 'owner', 'finance'],
   'money.write': [],
+  payments: ['owner', 'finance'],
   accounts: [],
   upstreams: [],
   'upstreams.read': ['auditor'],

@@ -104,6 +104,12 @@ export function nameReader(request: PanelRequest, accountId: string | undefined)
   return access.isPlatformWide ? OPERATOR : (accountId?.toLowerCase() ?? userId);
 }
 
+/** True when an optional service does not run: nobody listens to its subjects. */
+export function isOff(error: unknown): boolean {
+  const { cause } = error as Error;
+  return cause instanceof MessagingError && cause.kind === 'unavailable';
+}
+
 /** Yields the rows of a list page by page, so that one page is in memory. */
 export async function* readPages<Row>(
   read: (cursor: string | undefined) => Promise<{ rows: readonly Row[]; nextCursor: string | null }>,

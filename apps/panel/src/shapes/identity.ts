@@ -15,6 +15,7 @@ export type Permission =
   | 'notifications.read'
   | 'money.read'
   | 'money.write'
+  | 'payments'
   | 'accounts'
   | 'upstreams'
   | 'upstreams.read'
@@ -40,6 +41,7 @@ export const PERMISSIONS = Object.keys({
   'notifications.read': true,
   'money.read': true,
   'money.write': true,
+  payments: true,
   accounts: true,
   upstreams: true,
   'upstreams.read': true,

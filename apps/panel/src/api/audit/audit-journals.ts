@@ -6,8 +6,7 @@ import {
   catalogAuditList,
   paymentsAuditList,
 } from '#contracts/audit.js';
-import { MessagingError } from '#messaging/messaging.js';
-import type { AskServices } from '../../services/services.js';
+import { type AskServices, isOff } from '../../services/services.js';
 import type { AuditEntry, AuditListReply } from '../../shapes/audit.js';
 import type { JournalCheckListReply } from '../../shapes/billing.js';
 
@@ -66,8 +65,7 @@ export class AuditJournals {
 
 /** Payments by card are optional: without an answer there is no such journal. */
 function emptyWhereItIsOff(error: unknown): JournalPage {
-  const { cause } = error as Error;
-  if (cause instanceof MessagingError && cause.kind === 'unavailable') return { entries: [], nextCursor: null };
+  if (isOff(error)) return { entries: [], nextCursor: null };
   throw error;
 }
 
