@@ -165,6 +165,8 @@ export class FakeStripe {
         customer_creation: fields.customer_creation,
         metadata: fields.metadata ?? {},
         payment_intent_data: fields.payment_intent_data,
+        success_url: fields.success_url,
+        cancel_url: fields.cancel_url,
       },
     };
     this.sessions.set(id, session);

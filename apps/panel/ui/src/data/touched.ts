@@ -3,6 +3,8 @@ const SHOWN_BY: Record<string, readonly string[]> = {
   budgets: ['budgets', 'projects', 'overview', 'audit'],
   keys: ['keys', 'projects', 'overview', 'audit'],
   projects: ['projects', 'keys', 'overview', 'audit'],
+  checkouts: [],
+  'auto-topup': ['card-payments', 'audit'],
   webhooks: ['webhooks', 'audit'],
   sessions: ['sessions', 'audit'],
   invites: ['invites', 'audit'],

@@ -35,6 +35,16 @@ export function TextField({ label, hint, fault, onText, ...rest }: InputProps & 
   );
 }
 
+/** A box to check, with its label beside it. */
+export function CheckField({ label, isChecked, onCheck }: { label: string; isChecked: boolean; onCheck: (isChecked: boolean) => void }) {
+  return (
+    <label className={styles.check}>
+      <input type="checkbox" checked={isChecked} onChange={(event) => onCheck(event.target.checked)} />
+      {label}
+    </label>
+  );
+}
+
 /** A field for a whole number from 1 to `max`. */
 export function LimitField({ placeholder = 'No limit', ...rest }: InputProps & TextProps & { max: number }) {
   return <TextField {...rest} type="number" min={1} placeholder={placeholder} />;

@@ -20,11 +20,12 @@ import { AmountField, TextField } from '../../parts/field.js';
 import { Page } from '../../parts/page.js';
 import { BalanceFigures } from '../overview/balance-figures.js';
 import { AccountCard } from './account-card.js';
+import { CardPaymentsCard } from './card-payments.js';
 import { CreditNotesCard } from './credit-notes-card.js';
 import styles from './money.module.css';
 import { StatementCard } from './statement-card.js';
 
-/** The balance of an account, its statements by month, and for operators the operations on it. */
+/** The balance of an account, payments by card where there are any, its statements by month, and for operators the operations on it. */
 export function MoneyPage() {
   const { account, mayOnPlatform } = useSession();
   const overview = useApi<Overview>(`/accounts/${account}/overview`);
@@ -47,6 +48,7 @@ export function MoneyPage() {
       }
     >
       <BalanceFigures balance={balance} exact />
+      <CardPaymentsCard />
       <StatementCard />
       <CreditNotesCard />
       <AccountCard />
