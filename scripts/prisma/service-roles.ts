@@ -130,7 +130,7 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
         delete: true,
       },
       plan_subscription: { select: true, insert: true, update: ['amount', 'period', 'time_zone', 'due_at'], delete: true },
-      budget_value: { select: true, insert: true, update: ['spent', 'held'], delete: true },
+      budget_value: { select: true, insert: true, update: ['spent', 'held', 'own_limit'], delete: true },
       rate_limit: {
         select: true,
         insert: true,

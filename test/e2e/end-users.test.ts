@@ -98,9 +98,44 @@ test.each(FORMATS)('%s: each user has a budget of its own [limit-budget]', async
   expect(values.every(({ spentPicoUsd = '0' }) => BigInt(spentPicoUsd) <= BigInt(limitPicoUsd))).toBe(true);
 });
 
-async function sendUntilRefused(path: string, body: object) {
+test.each(FORMATS)('%s: a run ends at the budget that its requests name, below that of each session [limit-budget]', async (path, body) => {
+  const { accountId, projectId } = tenant;
+  const run = { 'x-session-id': 'run-1', 'x-tollgate-session-budget': '0.00004' };
+  expect(await send(path, body('alice'), run)).toMatchObject({
+    status: 400,
+    error: { message: expect.stringContaining('`x-tollgate-session-budget` lowers a budget of each session') },
+  });
+  const limitPicoUsd = '1000000000';
+  const { budgetId } = await administrator.request(budgetSet, {
+    accountId,
+    projectId,
+    dimension: 'session',
+    period: 'total',
+    limitPicoUsd,
+  });
+  expect(await sendUntilRefused(path, body('alice'), run)).toEqual({
+    status: 402,
+    error: expect.objectContaining({
+      message: expect.stringMatching(
+        new RegExp(
+          `^The total budget of session run-1 in project ${projectId} is \\$0\\.00004: \\$0\\.0000\\d+ spent, \\$0\\.00 held by running requests, `,
+        ),
+      ),
+    }),
+  });
+  // What the run has named stays, and another run has its own.
+  expect((await send(path, body('alice'), { 'x-session-id': 'run-1' })).status).toBe(402);
+  expect((await send(path, body('alice'), { 'x-session-id': 'run-2' })).status).toBe(200);
+  const { values } = await administrator.request(budgetValues, { accountId, budgetId });
+  expect(values.map(({ value, limitPicoUsd, heldPicoUsd }) => [value, limitPicoUsd, heldPicoUsd])).toEqual([
+    ['run-1', '40000000', '0'],
+    ['run-2', undefined, '0'],
+  ]);
+});
+
+async function sendUntilRefused(path: string, body: object, headers: Record<string, string> = {}) {
   for (;;) {
-    const { status, error } = await send(path, body);
+    const { status, error } = await send(path, body, headers);
     if (status !== 200) return { status, error };
   }
 }

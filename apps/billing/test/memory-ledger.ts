@@ -84,8 +84,10 @@ export class MemoryLedger {
     const { values, ...others } = this.read(batch, now);
     const applied = foldBatch(others, batch, this.times);
     const exceeds = (change: ValueChange): boolean => {
-      const { spent, held } = this.added(change);
-      return (change.limit !== null && spent + held > change.limit) || (change.nextThreshold !== null && spent >= change.nextThreshold);
+      const { spent, held, ownLimit } = this.added(change);
+      const { limit } = change;
+      const isAbove = limit !== null && spent + held > (ownLimit !== undefined && ownLimit < limit ? ownLimit : limit);
+      return isAbove || (change.nextThreshold !== null && spent >= change.nextThreshold);
     };
     // A late settlement always takes the lock, which reads the counts.
     this.isExact = applied.rows.values.some(exceeds) || applied.rows.late.length > 0;
@@ -94,7 +96,9 @@ export class MemoryLedger {
 
   private added(change: ValueChange): ValueChange {
     const before = this.values.get(windowKey(change, change.value));
-    return { ...change, spent: (before?.spent ?? 0n) + change.spent, held: (before?.held ?? 0n) + change.held };
+    const ownLimits = [before?.ownLimit, change.ownLimit].filter((limit) => limit !== undefined);
+    const ownLimit = ownLimits.length > 0 ? ownLimits.reduce((one, other) => (other < one ? other : one)) : undefined;
+    return { ...change, spent: (before?.spent ?? 0n) + change.spent, held: (before?.held ?? 0n) + change.held, ownLimit };
   }
 
   /** Returns what a budget counts by value in the window that contains `now`, without those that count nothing. */

@@ -171,7 +171,8 @@ export class RandomTraffic {
       ),
       price: this.pickOne(PRICES),
       ...(this.chance(0.9) && this.tokens()),
-      ...(this.chance(0.8) && { attribution: this.attribution() }),
+      ...(this.chance(0.8) && { attribution: { ...this.attribution(), ...sessionOf(holdId) } }),
+      ...sessionLimitOf(holdId),
     };
   }
 
@@ -242,6 +243,18 @@ export class RandomTraffic {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
+}
+
+/** Half of the requests name one of four sessions. */
+function sessionOf(holdId: string): Attribution {
+  const digit = Number.parseInt(holdId.slice(-2, -1), 16);
+  return digit < 8 ? { session: `run ${digit % 4}` } : {};
+}
+
+/** Few requests let their session cost less than its budgets do. */
+function sessionLimitOf(holdId: string): Pick<ReserveRequest, 'sessionLimitPicoUsd'> {
+  const digits = Number.parseInt(holdId.slice(-6, -3), 16);
+  return digits % 32 === 0 ? { sessionLimitPicoUsd: String(digits) } : {};
 }
 
 const PRICES: PinnedPrice[] = [
@@ -331,6 +344,8 @@ export function makeBudgets(traffic: { uuid(): string }, [first, second]: readon
     budget(first, 'month', 2_500n, tight, { unit: 'tokens', startDay: 16 }),
     budget(second, 'week', 8_000n, undefined, { unit: 'tokens', startDay: 6 }),
     budget(second, 'day', 1_000n, undefined, { dimension: 'user', unit: 'tokens' }),
+    budget(first, 'total', 1_500n, tight && { projectId: tight.projectId }, { dimension: 'session' }),
+    budget(second, 'day', 3_000n, undefined, { dimension: 'session' }),
   ];
 }
 

@@ -13,6 +13,8 @@ interface ModelHold {
   /** First key of the rotations that made its key. */
   rootKeyId: string;
   attribution: Attribution;
+  /** The most that it lets its session cost. */
+  sessionLimit: bigint | undefined;
   model: string;
   openedAt: number;
   amount: bigint;
@@ -111,6 +113,8 @@ interface ModelPayer {
 interface Counting {
   budget: ModelBudget;
   value: string | undefined;
+  /** The most that the request lets its session cost. */
+  ownLimit?: bigint | undefined;
 }
 
 /** The ledger in its simplest form: it has no counters and sums up the holds each time. Slow, so that it is easy to verify. */
@@ -266,9 +270,20 @@ export class SerialModel {
     return left.length > 0 ? left.reduce(least) : undefined;
   }
 
-  private computeLeft({ budget, value }: Counting, now: number): bigint {
-    const { spent, held } = this.sumUsed(budget, now, value);
-    return budget.limit > spent + held ? budget.limit - spent - held : 0n;
+  private computeLeft(counting: Counting, now: number): bigint {
+    const { spent, held } = this.sumUsed(counting.budget, now, counting.value);
+    const limit = this.findLimit(counting, now);
+    return limit > spent + held ? limit - spent - held : 0n;
+  }
+
+  /** Returns the limit of the budget, or the lowest that the session's holds in the window and the request have named. */
+  private findLimit({ budget, value, ownLimit }: Counting, now: number): bigint {
+    if (!isOfSession(budget)) return budget.limit;
+    const { windowStart } = findWindow(budget, now);
+    const holds = [...this.opened.values()].filter(
+      (hold) => hold.openedAt >= windowStart && hold.amount > 0n && countsIn(budget, hold, value),
+    );
+    return [ownLimit, ...holds.map(({ sessionLimit }) => sessionLimit)].filter((limit) => limit !== undefined).reduce(least, budget.limit);
   }
 
   /** Budgets of the account first, then those of the project, then those of the key; each by name of the period. */
@@ -286,12 +301,16 @@ export class SerialModel {
   private exceeded(reserve: ReserveRequest, rootKeyId: string, amount: bigint, now: number) {
     const findEnd = ({ budget }: Counting): number => findWindow(budget, now).windowEnd;
     const needed = ({ budget }: Counting): bigint => (budget.unit === 'tokens' ? BigInt(reserve.amountTokens ?? 0) : amount);
-    const all = this.findBudgets({ attribution: {}, ...reserve, rootKeyId }).filter((one) => needed(one) > this.computeLeft(one, now));
+    const ownLimit = readSessionLimit(reserve);
+    const all = this.findBudgets({ attribution: {}, ...reserve, rootKeyId })
+      .map((one): Counting => ({ ...one, ownLimit }))
+      .filter((one) => needed(one) > this.computeLeft(one, now));
     const ofAll = all.filter(({ value }) => value === undefined);
     const tooLittle = ofAll.length > 0 ? ofAll : all;
     const last = tooLittle.findLast((one) => tooLittle.every((other) => findEnd(other) <= findEnd(one)));
     if (!last) return undefined;
-    const { budgetId, projectId, keyId, dimension, period, unit, limit } = last.budget;
+    const { budgetId, projectId, keyId, dimension, period, unit } = last.budget;
+    const limit = this.findLimit(last, now);
     const resetsAt = period === 'total' ? null : new Date(findEnd(last)).toISOString();
     const of = { projectId, keyId, ...(dimension !== undefined && { dimension, value: last.value }) };
     const left = this.computeLeft(last, now);
@@ -326,6 +345,9 @@ export class SerialModel {
     if (!project?.enabled || project.accountId !== accountId || !key || !isKeyValid) {
       return { status: 'refused', holdId, code: 'invalid_api_key' };
     }
+    const isSession = ({ budget }: Counting): boolean => isOfSession(budget);
+    if (reserve.sessionLimitPicoUsd !== undefined && !this.findBudgets({ ...reserve, rootKeyId: key.rootKeyId }).some(isSession))
+      return { status: 'refused', holdId, code: 'no_session_budget' };
     const limits = [accountId, projectId, key.rootKeyId]
       .map((targetId) => this.limits.get(targetId))
       .filter((limit) => limit !== undefined);
@@ -366,6 +388,7 @@ export class SerialModel {
       keyId: reserve.keyId,
       rootKeyId: key.rootKeyId,
       attribution: reserve.attribution ?? {},
+      sessionLimit: readSessionLimit(reserve),
       model: reserve.model,
       openedAt: now,
       amount,
@@ -492,6 +515,15 @@ function total(counts: readonly { count: number }[]): number {
 function valueIn({ dimension = '', value }: ModelBudget, { attribution }: ModelPayer): string | undefined {
   const own = attribution?.[dimension];
   return own === (value ?? own) ? own : undefined;
+}
+
+/** True for a budget that the limits of sessions lower. */
+function isOfSession({ dimension, unit }: ModelBudget): boolean {
+  return dimension === 'session' && unit === 'usd';
+}
+
+function readSessionLimit({ sessionLimitPicoUsd }: ReserveRequest): bigint | undefined {
+  return sessionLimitPicoUsd === undefined ? undefined : BigInt(sessionLimitPicoUsd);
 }
 
 function countsIn(budget: ModelBudget, payer: ModelPayer, value: string | undefined): boolean {

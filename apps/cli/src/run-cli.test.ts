@@ -189,6 +189,9 @@ describe('the request of each command', () => {
       [
         ['--each-user', { dimension: 'user' }],
         ['--user alice', { dimension: 'user', value: 'alice' }],
+        ['--each-session', { dimension: 'session' }],
+        ['--session run-1', { dimension: 'session', value: 'run-1' }],
+        ['--each-client', { dimension: 'client' }],
         ['--each-tag team', { dimension: 'tag:team' }],
         ['--tag team=a=b', { dimension: 'tag:team', value: 'a=b' }],
       ] as const
@@ -1030,7 +1033,7 @@ describe('an error is one line and an exit code', () => {
     ],
     [
       `budget set --account ${ID} --period day --limit 1 --each-user --tag a=b`,
-      'error: give one of --each-user, --user, --each-tag and --tag\n',
+      'error: give one of --each-user, --user, --each-session, --session, --each-client, --each-tag and --tag\n',
     ],
     [`budget set --account ${ID} --period day --limit 1 --tag team`, 'error: --tag takes a name and a value, such as team=search\n'],
     [`project update ${ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],

@@ -235,11 +235,12 @@ const VALUE_CHANGE: Columns<ValueChange> = {
   spent: ['numeric', (row) => row.spent],
   held: ['numeric', (row) => row.held],
   limit_amount: ['numeric', (row) => row.limit],
+  own_limit: ['numeric', (row) => row.ownLimit],
   next_threshold: ['numeric', (row) => row.nextThreshold],
 };
 
 /**
- * Adds to the rows of users and tags; a value that has none gets one. Under the lock of the account, or in a statement that fails when the
+ * Adds to the rows of users, sessions and tags; a value that has none gets one. Under the lock of the account, or in a statement that fails when the
  * account has changed, no one else adds a row meanwhile.
  *
  * Fails when a reserve exceeds the budget of its user or tag, or a settlement passes a threshold of which the batch has no event. What one
@@ -250,16 +251,18 @@ export function changeValues(inputs: Inputs<WrittenBatch>): Change {
     changes: `value_changes AS (
       SELECT * FROM ${inputs.rows(VALUE_CHANGE, ({ rows }) => rows.values).as('c')}
     ), changed_values AS (
-      UPDATE billing.budget_value v SET spent = greatest(v.spent + c.spent, 0), held = greatest(v.held + c.held, 0) FROM value_changes c
+      UPDATE billing.budget_value v SET spent = greatest(v.spent + c.spent, 0), held = greatest(v.held + c.held, 0),
+        own_limit = least(v.own_limit, c.own_limit)
+      FROM value_changes c
       WHERE v.budget_id = c.budget_id AND v.window_end = c.window_end AND v.value = c.value AND v.account_id = c.payer_id
-      RETURNING v.budget_id, v.value, v.spent + v.held > c.limit_amount AS exceeds, v.spent >= c.next_threshold AS passes
+      RETURNING v.budget_id, v.value, c.limit_amount IS NOT NULL AND v.spent + v.held > least(c.limit_amount, v.own_limit) AS exceeds, v.spent >= c.next_threshold AS passes
     ), added_values AS (
-      INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held)
-      SELECT budget_id, payer_id, window_end, value, greatest(spent, 0), greatest(held, 0) FROM value_changes c
+      INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held, own_limit)
+      SELECT budget_id, payer_id, window_end, value, greatest(spent, 0), greatest(held, 0), own_limit FROM value_changes c
       WHERE NOT EXISTS (SELECT FROM changed_values k WHERE k.budget_id = c.budget_id AND k.value = c.value) RETURNING 1
     )`,
     demand: `billing.demand(NOT EXISTS (SELECT FROM changed_values WHERE exceeds OR passes)
-        AND NOT EXISTS (SELECT FROM value_changes WHERE spent + held > limit_amount),
-        'a budget of a user or tag is exceeded, or passes a threshold')`,
+        AND NOT EXISTS (SELECT FROM value_changes WHERE spent + held > least(limit_amount, own_limit)),
+        'a budget with a dimension is exceeded, or passes a threshold')`,
   };
 }

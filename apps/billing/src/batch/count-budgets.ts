@@ -34,7 +34,7 @@ export function countInBudgets(
   account: AccountState,
   { held, spent, mustFit = false }: { held?: Amounts; spent?: Amounts; mustFit?: boolean },
 ): void {
-  for (const { budget, value } of counting) {
+  for (const { budget, value, ownLimit } of counting) {
     const [heldMore, spentMore] = [amountIn(budget, held), amountIn(budget, spent)];
     if (value === undefined) {
       budget.held = notNegative(budget.held + heldMore);
@@ -44,7 +44,9 @@ export function countInBudgets(
       const change = openChange(draft, budget, value);
       change.held += heldMore;
       change.spent += spentMore;
-      if (mustFit) change.limit = budget.limit;
+      if (!mustFit) continue;
+      change.limit = budget.limit;
+      change.ownLimit = least(change.ownLimit, ownLimit);
     }
   }
 }
@@ -63,27 +65,30 @@ function openChange(draft: BatchDraft, budget: BudgetState, value: string): Valu
 /** Returns what is used of budgets. A user or tag that is not known has no entry: it is checked when the batch is written. */
 export function listUses(draft: BatchDraft, counting: readonly CountingBudget[]): BudgetUse[] {
   const uses: BudgetUse[] = [];
-  for (const { budget, value } of counting) {
-    if (value === undefined) uses.push({ budget, spent: budget.spent, held: budget.held });
+  for (const { budget, value, ownLimit } of counting) {
+    const { limit } = budget;
+    if (value === undefined) uses.push({ budget, limit, spent: budget.spent, held: budget.held });
     else if (draft.valuesBefore) {
       const name = valueKey(budget, value);
       const [before, change] = [draft.valuesBefore.get(name), draft.values.get(name)];
       const held = notNegative((before?.held ?? 0n) + (change?.held ?? 0n));
       const spent = notNegative((before?.spent ?? 0n) + (change?.spent ?? 0n));
-      uses.push({ budget, value, spent, held });
+      uses.push({ budget, value, limit: least(limit, ownLimit, before?.ownLimit, change?.ownLimit) ?? limit, spent, held });
     }
   }
   return uses;
 }
 
 /** Amounts spent and held of a budget: for one value, if it has a dimension. */
-export interface BudgetUse extends CountingBudget {
+export interface BudgetUse extends Pick<CountingBudget, 'budget' | 'value'> {
+  /** That of the budget, or of the value where it is lower. */
+  limit: bigint;
   spent: bigint;
   held: bigint;
 }
 
 /** Returns the amount that a hold may still take. Zero when the limit was lowered below the amount spent. */
-export function computeLeft({ budget: { limit }, spent, held }: BudgetUse): bigint {
+export function computeLeft({ limit, spent, held }: Pick<BudgetUse, 'limit' | 'spent' | 'held'>): bigint {
   const left = limit - spent - held;
   return left > 0n ? left : 0n;
 }
@@ -98,14 +103,15 @@ export function exceededBudget(uses: readonly BudgetUse[], amounts: Amounts): Ex
   const ofAll = exceeded.filter(({ value }) => value === undefined);
   const named = ofAll.length > 0 ? ofAll : exceeded;
   const last = named.reduce((one, other) => (other.budget.windowEnd >= one.budget.windowEnd ? other : one));
-  const { budgetId, projectId, keyId, dimension, period, unit, limit, windowEnd } = last.budget;
+  const { limit, spent, held } = last;
+  const { budgetId, projectId, keyId, dimension, period, unit, windowEnd } = last.budget;
   return {
     budgetId,
     projectId,
     keyId,
     ...(dimension !== undefined && { dimension, value: last.value }),
     period,
-    ...inUnit(unit, { limit, spent: last.spent, held: last.held, left: computeLeft(last) }),
+    ...inUnit(unit, { limit, spent, held, left: computeLeft(last) }),
     resetsAt: renderMoment(windowEnd),
   };
 }
@@ -113,6 +119,11 @@ export function exceededBudget(uses: readonly BudgetUse[], amounts: Amounts): Ex
 /** Returns the budgets that count the hold's amount and cost: those in whose window it was opened. */
 export function findHoldBudgets(budgets: Budgets, hold: Payer & { createdAt: number }): readonly CountingBudget[] {
   return findBudgets(budgets, hold).filter(({ budget }) => budget.windowStart <= hold.createdAt);
+}
+
+/** Returns the least of the amounts that are known; undefined when none is. */
+function least(...amounts: readonly (bigint | undefined)[]): bigint | undefined {
+  return amounts.reduce((one, other) => (one === undefined || (other !== undefined && other < one) ? other : one));
 }
 
 function notNegative(amount: bigint): bigint {

@@ -181,7 +181,8 @@ function leftForLate(draft: BatchDraft, reaped: ReapedHold): bigint | undefined 
 }
 
 /**
- * Opens a hold or refuses it, checking in this order: key, limits per minute, concurrency, funds, budgets. A reserve repeated while its hold is
+ * Opens a hold or refuses it, checking in this order: key, whether a limit of the session has a budget, limits per minute, concurrency, funds,
+ * budgets. A reserve repeated while its hold is
  * open gets `held` again, even if limits have changed; a refused one is decided anew. A different reserve under the id of an open hold is
  * `closed`: its work would not be paid for. So is an id of a detached month, which may have been settled.
  */
@@ -200,13 +201,15 @@ function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times: HoldTi
   if (!account || !project || !mayCall(draft, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
   if (!account.active) return { status: 'refused', holdId, code: 'account_frozen' };
   const payer = toPayer(reserve, draft.keys.get(reserve.keyId));
+  const budgets = findBudgets(draft.budgets, payer);
+  if (payer.sessionLimit !== undefined && !budgets.some(({ ownLimit }) => ownLimit !== undefined))
+    return { status: 'refused', holdId, code: 'no_session_budget' };
   const limits = findLimits(draft.limits, payer);
   const admission = new Admission(project, limits, account, reserve, draft.now);
   // Stored even if the reserve is refused. The version of the account tells other replicas that its rows have changed.
   for (const row of admission.storeAhead()) draft.changed.add(account).add(row);
   const full = admission.findFull();
   if (full) return { status: 'refused', holdId, ...full };
-  const budgets = findBudgets(draft.budgets, payer);
   const amounts: Amounts = { usd: amount, tokens: reserve.amountTokens ?? 0 };
   const tooMuch = findUncovered(amounts, sumAvailable(account.funds), listUses(draft, budgets));
   if (tooMuch) return { status: 'refused', holdId, ...tooMuch };

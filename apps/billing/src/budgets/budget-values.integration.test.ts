@@ -57,6 +57,64 @@ test('the first request of a user above the limit is refused from memory too', a
   expect(await lanes.reserve(reserveFor(customer, 'alice', 101n))).toMatchObject({ budget: { value: 'alice', leftPicoUsd: '100' } });
 });
 
+describe('the limit that a request gives its session', () => {
+  const reserveIn = (customer: Customer, session: string, amount: bigint, limit?: number): ReserveRequest => ({
+    ...makeReserve(customer, amount),
+    attribution: { session },
+    ...(limit !== undefined && { sessionLimitPicoUsd: String(limit) }),
+  });
+
+  test('lowers the budget of each session for that session, and stays for requests that name none or a higher one', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const { budgetId } = await set(customer, { dimension: 'session', period: 'total' });
+    const lanes = ledger.newLanes();
+    // The first batches take the lock, those after them come from memory.
+    for (let count = 0; count < 3; count++) await lanes.reserve(reserveIn(customer, 'run 2', 1n));
+    const answers: unknown[] = [];
+    for (const [amount, limit] of [[20n, 50], [31n], [31n, 90], [30n, 60], [1n, 200]] as const) {
+      const answer = await lanes.reserve(reserveIn(customer, 'run 1', amount, limit));
+      answers.push('budget' in answer ? [answer.budget?.limitPicoUsd, answer.budget?.leftPicoUsd] : answer.status);
+    }
+    expect(answers).toEqual(['held', ['50', '30'], ['50', '30'], 'held', ['50', '0']]);
+    const { values } = await listBudgetValues(ledger.prisma, { accountId: customer.accountId, budgetId });
+    expect(values).toEqual([
+      { value: 'run 1', limitPicoUsd: '50', spentPicoUsd: '0', heldPicoUsd: '50' },
+      { value: 'run 2', spentPicoUsd: '0', heldPicoUsd: '3' },
+    ]);
+  });
+
+  test('never raises the budget', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    await set(customer, { dimension: 'session', period: 'total' });
+    const refused = await ledger.newLanes().reserve(reserveIn(customer, 'run 1', 101n, 500));
+    expect(refused).toMatchObject({ budget: { limitPicoUsd: '100', leftPicoUsd: '100' } });
+  });
+
+  test.each([
+    ['a budget of all requests', {}],
+    ['a budget of tokens of each session', { dimension: 'session', limitPicoUsd: undefined, limitTokens: 9 }],
+    ['the budget of another session', { dimension: 'session', value: 'run 2' }],
+  ])('is refused where there is only %s', async (_, budget) => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    await set(customer, { dimension: undefined, ...budget });
+    const reserve = reserveIn(customer, 'run 1', 1n, 50);
+    expect(await ledger.newLanes().reserve(reserve)).toEqual({ status: 'refused', holdId: reserve.holdId, code: 'no_session_budget' });
+  });
+
+  test('bounds what parallel requests of many replicas spend', async () => {
+    const customer = await ledger.customer({ topup: 100_000n });
+    const { budgetId } = await set(customer, { dimension: 'session', period: 'total', limitPicoUsd: '1000' });
+    const replicas = [ledger.newLanes(), ledger.newLanes()];
+    const limits = [200, 300, undefined];
+    const answers = await Promise.all(
+      Array.from({ length: 150 }, (_, at) => replicas[at % 2]?.reserve(reserveIn(customer, 'run 1', 9n, at === 0 ? 200 : limits[at % 3]))),
+    );
+    const held = BigInt(answers.filter((answer) => answer?.status === 'held').length) * 9n;
+    const { values } = await listBudgetValues(ledger.prisma, { accountId: customer.accountId, budgetId });
+    expect(values).toEqual([{ value: 'run 1', limitPicoUsd: '200', spentPicoUsd: '0', heldPicoUsd: String(held) }]);
+  });
+});
+
 /** Returns the events of an account, in their order: kind, threshold, value of the budget, and what it has spent. */
 async function events({ accountId }: Customer): Promise<string[]> {
   const sql = 'SELECT kind, payload FROM billing.money_event WHERE account_id = $1 ORDER BY sequence';

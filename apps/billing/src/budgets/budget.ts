@@ -9,7 +9,7 @@ export interface BudgetState extends BudgetWindow {
   projectId: string | null;
   /** First key of its rotations. */
   keyId: string | null;
-  /** `user` or `tag:<name>`: the limit applies to each value separately. Absent: the budget counts all requests of its target. */
+  /** `user`, `client`, `session` or `tag:<name>`: the limit applies to each value separately. Absent: the budget counts all requests of its target. */
   dimension?: string;
   /** The only value of the dimension that has the limit. Absent: each value has it. */
   value?: string;
@@ -107,10 +107,13 @@ export function budgetTarget({ accountId, projectId, keyId }: Pick<BudgetState, 
   return keyId ?? projectId ?? accountId;
 }
 
-/** A budget that counts a request. `value` is the user or tag value whose limit it uses; undefined when all requests share one limit. */
+/** A budget that counts a request. */
 export interface CountingBudget {
   budget: BudgetState;
+  /** The user, session or other value whose limit the request uses. Undefined: all requests share one limit. */
   value?: string | undefined;
+  /** The most that the request lets its session use. Undefined: the limit of the budget. */
+  ownLimit?: bigint | undefined;
 }
 
 const NONE: readonly CountingBudget[] = [];
@@ -127,13 +130,19 @@ export function findBudgets(budgets: Budgets, payer: Payer): readonly CountingBu
         continue;
       }
       const value = payer.attribution?.[budget.dimension];
-      if (value !== undefined && (budget.value ?? value) === value) counting.push({ budget, value });
+      if (value === undefined || (budget.value ?? value) !== value) continue;
+      counting.push(isOfSession(budget) ? { budget, value, ownLimit: payer.sessionLimit } : { budget, value });
     }
   }
   return counting;
 }
 
-/** True for a budget of each user or each value of a tag. Any other has one sum, and announces thresholds. */
+/** True for a budget that `Payer.sessionLimit` lowers. */
+function isOfSession({ dimension, unit }: BudgetState): boolean {
+  return dimension === 'session' && unit === 'usd';
+}
+
+/** True for a budget of each user, session or other value. Any other has one sum, and announces thresholds. */
 export function isPerValue({ dimension, value }: { dimension?: string | null; value?: string | null }): boolean {
   return typeof dimension === 'string' && typeof value !== 'string';
 }
@@ -181,6 +190,8 @@ function isReached(spent: bigint, limit: bigint, percent: number): boolean {
 export interface ValueCount {
   spent: bigint;
   held: bigint;
+  /** The lowest limit that a hold has named for the value. Undefined: that of the budget. */
+  ownLimit?: bigint | undefined;
 }
 
 /** By `valueKey`. Values that count nothing yet are absent. */
@@ -192,7 +203,7 @@ export interface ValueChange extends ValueCount {
   accountId: string;
   value: string;
   windowEnd: number;
-  /** Most that may be spent and held afterwards. Null: the batch holds nothing more for the value. */
+  /** Most that the budget lets the value spend and hold afterwards. Null: the batch holds nothing more for the value. */
   limit: bigint | null;
   /** Sum of what is spent at which the next threshold is an event. Null: there is none. */
   nextThreshold: bigint | null;

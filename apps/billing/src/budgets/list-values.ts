@@ -8,8 +8,8 @@ import { listBudgets } from './budgets.js';
 const LIMIT_DEFAULT = 100;
 
 /**
- * Lists what users or values of a tag have used of a budget in its current window, in the order of the values.
- * @throws {ServiceError} `not_found` when the account has no such budget of users or tags, `invalid_request` for the cursor.
+ * Lists what users, sessions or other values have used of a budget in its current window, in the order of the values.
+ * @throws {ServiceError} `not_found` when the account has no such budget with a dimension, `invalid_request` for the cursor.
  */
 export async function listBudgetValues(prisma: PrismaClient, request: BudgetValuesRequest): Promise<BudgetValuesReply> {
   const { accountId, budgetId, value, limit = LIMIT_DEFAULT } = request;
@@ -17,12 +17,18 @@ export async function listBudgetValues(prisma: PrismaClient, request: BudgetValu
   if (!budget?.dimension) throw new ServiceError('not_found', 'The account has no such budget of users or tags.', 'budgetId');
   const question = { accountId, budgetId, value };
   const [after] = request.cursor === undefined ? [] : parseCursor(question, request.cursor, [isText]);
-  const rows = await prisma.$queryRaw<{ value: string; spent: string; held: string }[]>`
-    SELECT value, spent::text, held::text FROM billing.budget_value
+  const rows = await prisma.$queryRaw<{ value: string; spent: string; held: string; own_limit: string | null }[]>`
+    SELECT value, spent::text, held::text, own_limit::text FROM billing.budget_value
     WHERE budget_id = ${budgetId}::uuid AND window_end = ${budget.resetsAt ?? 'infinity'}::timestamptz
       ${value === undefined ? Prisma.empty : Prisma.sql`AND value = ${value}`} ${after === undefined ? Prisma.empty : Prisma.sql`AND value > ${after}`}
     ORDER BY value LIMIT ${limit + 1}`;
-  const values = rows.slice(0, limit).map(({ value, ...used }): BudgetValue => ({ value, ...inUnit(budget.unit, used) }));
+  const values = rows.slice(0, limit).map(
+    ({ value, own_limit, ...used }): BudgetValue => ({
+      value,
+      ...(own_limit !== null && { limitPicoUsd: own_limit }),
+      ...inUnit(budget.unit, used),
+    }),
+  );
   const last = rows.length > limit ? values.at(-1) : undefined;
   return { budget, values, nextCursor: last ? renderCursor(question, [last.value]) : null };
 }

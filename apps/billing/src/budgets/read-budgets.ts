@@ -125,9 +125,9 @@ export const WINDOW_OF_VALUE: Columns<WindowOfValue> = {
   window_end: ['timestamptz', ({ windowEnd }) => renderMoment(windowEnd) ?? 'infinity'],
 };
 
-const READ_VALUES = statement<WindowOfValue[], { budgetId: string; value: string; spent: string; held: string }>(
+const READ_VALUES = statement<WindowOfValue[], { budgetId: string; value: string; spent: string; held: string; ownLimit: string | null }>(
   'read_budget_values',
-  (inputs) => `SELECT v.budget_id AS "budgetId", v.value, v.spent::text, v.held::text
+  (inputs) => `SELECT v.budget_id AS "budgetId", v.value, v.spent::text, v.held::text, v.own_limit::text AS "ownLimit"
     FROM ${inputs.rows(WINDOW_OF_VALUE, (windows) => windows).as('w')},
       LATERAL (SELECT * FROM billing.budget_value
         WHERE budget_id = w.budget_id AND window_end = w.window_end AND value = w.value AND account_id = w.payer_id LIMIT 1) AS v`,
@@ -143,5 +143,10 @@ export async function readValues(connection: PgConnection, budgets: Budgets, req
     }
   if (wanted.size === 0) return new Map();
   const { rows } = await READ_VALUES.execute(connection, [...wanted.values()]);
-  return new Map(rows.map((row) => [valueKey(row, row.value), { spent: BigInt(row.spent), held: BigInt(row.held) }]));
+  return new Map(
+    rows.map((row) => {
+      const ownLimit = row.ownLimit === null ? undefined : BigInt(row.ownLimit);
+      return [valueKey(row, row.value), { spent: BigInt(row.spent), held: BigInt(row.held), ownLimit }];
+    }),
+  );
 }

@@ -8,14 +8,23 @@ export interface Payer {
   /** First key of the rotations that made its key: they share budgets and limits. */
   rootKeyId: string;
   attribution?: Attribution | undefined;
+  /** The most that a reserve lets its session cost, in pico-USD. Absent: what budgets allow. */
+  sessionLimit?: bigint;
 }
 
 /** Returns what a request counts for. A key that is not known counts for itself. */
 export function toPayer(
-  { accountId, projectId, keyId, attribution }: Pick<ReserveRequest, 'accountId' | 'projectId' | 'keyId' | 'attribution'>,
+  {
+    accountId,
+    projectId,
+    keyId,
+    attribution,
+    sessionLimitPicoUsd,
+  }: Pick<ReserveRequest, 'accountId' | 'projectId' | 'keyId' | 'attribution' | 'sessionLimitPicoUsd'>,
   key: { rootKeyId: string } | undefined,
 ): Payer {
-  return { accountId, projectId, rootKeyId: key?.rootKeyId ?? keyId, attribution };
+  const payer = { accountId, projectId, rootKeyId: key?.rootKeyId ?? keyId, attribution };
+  return sessionLimitPicoUsd === undefined ? payer : { ...payer, sessionLimit: BigInt(sessionLimitPicoUsd) };
 }
 
 /** Returns the ids whose budgets and limits count a request, the widest first: the account, the project and the first key. */

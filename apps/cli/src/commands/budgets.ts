@@ -28,13 +28,17 @@ const percent = { ...wholeNumber(1, 100), placeholder: 'percentages', parse: (va
 export const budgetCommands = [
   command({
     name: 'budget set',
-    summary: 'Limit what an account, project or key, or each of its users or tags, may cost or use in a period, or change the limit',
+    summary:
+      'Limit what an account, project or key, or each of its users, sessions or tags, may cost or use in a period, or change the limit',
     parameters: {
       account,
       project: optional(projectId, 'only requests of this project'),
       key: optional(keyId, 'only requests of this key'),
       eachUser: flag('a budget of this size for each end user; spaces around a name do not count, upper and lower case do'),
       user: optional(text(256, 'user'), 'only requests of this end user'),
+      eachSession: flag('a budget of this size for each session or run of an agent; --period total lasts as long as the session'),
+      session: optional(text(256, 'session'), 'only requests of this session'),
+      eachClient: flag('a budget of this size for each client, such as OpenAI/Python'),
       eachTag: optional(text(64, 'name'), 'a budget of this size for each value of this tag'),
       tag: optional(text(193, 'name=value'), 'only requests with this tag'),
       period: required(oneOf(BUDGET_PERIODS, 'period'), BUDGET_PERIODS.join(', ')),
@@ -53,6 +57,7 @@ export const budgetCommands = [
       'budget set --account acme --project web --period day --limit 5.00',
       'budget set --account acme --key ci --period total --limit 20 --thresholds 75,90',
       'budget set --account acme --project web --each-user --period day --limit 1',
+      'budget set --account acme --project web --each-session --period total --limit 2',
       'budget set --account acme --tag team=search --period month --limit 200',
       'budget set --account acme --period month --limit-tokens 5000000 --month-start 15',
     ],
@@ -100,11 +105,11 @@ export const budgetCommands = [
   }),
   command({
     name: 'budget values',
-    summary: 'List the users or values of a tag that have used a budget, with what each has spent and holds',
+    summary: 'List the users, sessions or values of a tag that have used a budget, with what each has spent and holds',
     parameters: {
       budgetId: argument(wholeId, 'id of the budget'),
       account,
-      value: optional(text(256, 'value'), 'only this user or value'),
+      value: optional(text(256, 'value'), 'only this value'),
       limit: optional(wholeNumber(1, 1_000), 'rows on a page; default 100'),
       cursor,
     },
@@ -116,7 +121,7 @@ export const budgetCommands = [
         VALUE: (row) => row.value,
         SPENT: (row) => renderShort(budget, row.spentTokens ?? row.spentPicoUsd ?? 0),
         HELD: (row) => renderShort(budget, row.heldTokens ?? row.heldPicoUsd ?? 0),
-        LIMIT: () => renderShort(budget, parseAmounts(budget).limit),
+        LIMIT: (row) => renderShort(budget, lowest(parseAmounts(budget).limit, row.limitPicoUsd)),
         RESETS: () => budget.resetsAt,
       }) + morePages(nextCursor),
   }),
@@ -137,17 +142,23 @@ export const budgetCommands = [
 interface Values {
   eachUser: true | undefined;
   user: string | undefined;
+  eachSession: true | undefined;
+  session: string | undefined;
+  eachClient: true | undefined;
   eachTag: string | undefined;
   tag: string | undefined;
 }
 
-/** Returns the users or tags that a budget is of. */
-function parseValues({ eachUser, user, eachTag, tag }: Values): { dimension?: string; value?: string } {
-  if ([eachUser, user, eachTag, tag].filter((one) => one !== undefined).length > 1) {
-    throw new UsageError('give one of --each-user, --user, --each-tag and --tag');
+/** Returns the users, sessions or tags that a budget is of. */
+function parseValues({ eachUser, user, eachSession, session, eachClient, eachTag, tag }: Values): { dimension?: string; value?: string } {
+  if ([eachUser, user, eachSession, session, eachClient, eachTag, tag].filter((one) => one !== undefined).length > 1) {
+    throw new UsageError('give one of --each-user, --user, --each-session, --session, --each-client, --each-tag and --tag');
   }
   if (eachUser) return { dimension: 'user' };
   if (user !== undefined) return { dimension: 'user', value: user };
+  if (eachSession) return { dimension: 'session' };
+  if (session !== undefined) return { dimension: 'session', value: session };
+  if (eachClient) return { dimension: 'client' };
   if (eachTag !== undefined) return { dimension: `tag:${eachTag}` };
   if (tag === undefined) return {};
   const at = tag.indexOf('=');
@@ -187,6 +198,11 @@ function describeOwner({ projectId, keyId, dimension, value }: Budget, names: Na
   if (dimension === null) return target;
   const name = dimension.replace('tag:', '');
   return `${value === null ? `each ${name}` : `${name}=${value}`} of ${target}`;
+}
+
+/** Returns the limit of a budget, or that of a value where it is lower. */
+function lowest(limit: bigint, own: string | undefined): bigint {
+  return own !== undefined && BigInt(own) < limit ? BigInt(own) : limit;
 }
 
 function renderAmount({ unit }: Budget, amount: bigint): string {

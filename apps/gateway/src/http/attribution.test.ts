@@ -1,5 +1,5 @@
 import { parseBodyAttribution } from '../protocols/body-fields/body-attribution.js';
-import { readAttribution } from './attribution.js';
+import { readAttribution, readSessionLimit } from './attribution.js';
 
 const NO_TAGS = {};
 
@@ -86,5 +86,26 @@ test.each([
 ])('x-tollgate-tags of %j are refused', (header, rule) => {
   expect(() => readAttribution({ 'x-tollgate-tags': header }, undefined, NO_TAGS)).toThrow(
     expect.objectContaining({ code: 'invalid_request', param: 'x-tollgate-tags', message: `\`x-tollgate-tags\` ${rule}.` }),
+  );
+});
+
+test.each([
+  ['0.50', 500_000_000_000n],
+  [' $2 ', 2_000_000_000_000n],
+  ['0', 0n],
+  [undefined, undefined],
+])('a session may cost %j', (header, limit) => {
+  expect(readSessionLimit({ 'x-tollgate-session-budget': header }, { session: 's-1' })).toBe(limit);
+});
+
+test.each([
+  ['no amount', 'cheap', { session: 's-1' }, '`x-tollgate-session-budget` must be an amount in dollars such as 0.50.'],
+  ['a negative amount', '-1', { session: 's-1' }, '`x-tollgate-session-budget` must be an amount in dollars such as 0.50.'],
+  ['no session', '0.50', { user: 'alice' }, '`x-tollgate-session-budget` is of a session, which `x-session-id` must name.'],
+  ['nothing that the request is for', '0.50', undefined, '`x-tollgate-session-budget` is of a session, which `x-session-id` must name.'],
+])('a budget of a session with %s is refused', (_, header, attribution, message) => {
+  const code = 'invalid_request';
+  expect(() => readSessionLimit({ 'x-tollgate-session-budget': header }, attribution)).toThrow(
+    expect.objectContaining({ code, message, param: 'x-tollgate-session-budget' }),
   );
 });

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ATTRIBUTION_LENGTHS, type Attribution, TAGS_MAX } from '#contracts/billing/attribution.js';
 import { TAG_NAME } from '#contracts/rules/bounds.js';
+import { type PicoUsd, parseUsd } from '#money/pico-usd.js';
 import type { Caller } from '../clients/caller.js';
 import { readText } from '../protocols/body-fields/body-attribution.js';
 import { invalidField } from '../protocols/body-fields/body-fields.js';
@@ -11,6 +12,8 @@ import { userAgentFamily } from './user-agent.js';
 const TAGS_HEADER = 'x-tollgate-tags';
 /** Headers with the session of a client: any client's, then Claude Code's and Codex's own. The first that is there counts. */
 const SESSION_HEADERS = ['x-session-id', 'x-claude-code-session-id', 'session-id', 'session_id'] as const;
+/** Dollars such as `0.50`. */
+export const SESSION_BUDGET_HEADER = 'x-tollgate-session-budget';
 /** Printable ASCII without the comma: the header has no other encoding. */
 const TAG_VALUE = /^[\x21-\x2b\x2d-\x7e](?:[\x20-\x2b\x2d-\x7e]*[\x21-\x2b\x2d-\x7e])?$/;
 
@@ -41,6 +44,21 @@ function set(attribution: Attribution, dimension: string, value: string | undefi
 /** `metadata` is the client's: a name such as `constructor` must not find what objects inherit. */
 function ownValue(metadata: Record<string, string> | undefined, name: string): string | undefined {
   return metadata !== undefined && Object.hasOwn(metadata, name) ? metadata[name] : undefined;
+}
+
+/**
+ * Returns the most that the request lets its session cost, by `x-tollgate-session-budget: 0.50`; undefined without the header.
+ * @throws {GatewayError} `invalid_request` for a text that is no amount, or without a session.
+ */
+export function readSessionLimit(headers: IncomingHttpHeaders, attribution: Attribution | undefined): PicoUsd | undefined {
+  const header = headers[SESSION_BUDGET_HEADER];
+  if (typeof header !== 'string') return undefined;
+  if (attribution?.session === undefined) throw invalidField(SESSION_BUDGET_HEADER, 'is of a session, which `x-session-id` must name');
+  try {
+    return parseUsd(header.trim());
+  } catch {
+    throw invalidField(SESSION_BUDGET_HEADER, 'must be an amount in dollars such as 0.50');
+  }
 }
 
 function readSession(headers: IncomingHttpHeaders): string | undefined {

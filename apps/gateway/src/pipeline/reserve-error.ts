@@ -19,6 +19,12 @@ export function reserveError(outcome: NotHeld, quote: Quote): GatewayError {
     case 'account_frozen':
       // The client cannot change this. `model_unavailable` (503) is the closest code.
       return new GatewayError('model_unavailable', 'The account is frozen. Contact the operator of this gateway.');
+    case 'no_session_budget':
+      return new GatewayError(
+        'invalid_request',
+        '`x-tollgate-session-budget` lowers a budget of each session, and none counts this request. Ask for one of its project or key.',
+        { param: 'x-tollgate-session-budget' },
+      );
     case 'rate_limit_exceeded':
       return outcome.requestedTokens === undefined
         ? limitError(outcome, `${outcome.limit} requests per minute`)
@@ -139,11 +145,11 @@ function inTokens(
   };
 }
 
-/** Returns the user or tag that a budget is of, if it is, and its key, project or account. */
+/** Returns the user, session or tag that a budget is of, if it is, and its key, project or account. */
 function listOwners({ projectId, keyId, dimension, value }: ExceededBudget): string[] {
   const target = keyId !== null ? `key ${keyId}` : projectId !== null ? `project ${projectId}` : 'the account';
   if (dimension === undefined) return [target];
-  return [dimension === 'user' ? `user ${value}` : `tag ${dimension.slice('tag:'.length)}=${value}`, target];
+  return [dimension.startsWith('tag:') ? `tag ${dimension.slice('tag:'.length)}=${value}` : `${dimension} ${value}`, target];
 }
 
 /** Returns the output tokens that an amount pays for besides the prompt. With free output only a shorter prompt helps: 0. */

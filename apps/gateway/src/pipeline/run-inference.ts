@@ -35,6 +35,8 @@ export interface InferenceCall {
   requestId: string;
   /** Absent: nothing is known of who the request is for. */
   attribution?: Attribution | undefined;
+  /** The most that the request lets its session cost. Absent: what budgets allow. */
+  sessionLimit?: bigint | undefined;
   /** Trace context of the client, if it sent one. */
   trace?: TraceContext | undefined;
   /** Absent while traces are not exported. */
@@ -171,6 +173,7 @@ async function reserve(
     amountTokens: quote.promptTokensMax + quote.outputTokensMax,
     tokensMax: Math.min(quote.promptTokensEstimate + quote.outputTokensMax, TOKENS_MAX),
     attribution: call.attribution,
+    ...(call.sessionLimit !== undefined && { sessionLimitPicoUsd: String(call.sessionLimit) }),
     traceparent: sentContext(span, call.trace)?.traceparent,
   };
   // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses

@@ -12,10 +12,8 @@ export type Attribution = Record<string, string>;
 export const ATTRIBUTION_LENGTHS = { user: 256, client: 64, session: 256, tag: 128 } as const;
 /** Tags of one request. */
 export const TAGS_MAX = 16;
-/** A dimension that users of an account can be told apart by: the end user, or a tag. */
-export const BUDGET_DIMENSION = /^(user|tag:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
-
-const DIMENSION = /^(user|client|session|tag:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
+/** A dimension: `user`, `client`, `session` or `tag:<name>`. A budget may count each of its values for itself. */
+export const DIMENSION = /^(user|client|session|tag:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 /** No control characters and no halves of surrogate pairs: Postgres stores neither NUL nor a half. */
 const VALUE = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
 const ENTRIES_MAX = 3 + TAGS_MAX;

@@ -2,7 +2,7 @@ import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches, Max
 import { Endpoint } from '../endpoint.js';
 import { MONTH_START_MAX } from '../rules/bounds.js';
 import type { BudgetAmounts } from '../rules/budget-amounts.js';
-import { AttributionValue, BUDGET_DIMENSION, NormalizedValue } from './attribution.js';
+import { AttributionValue, DIMENSION, NormalizedValue } from './attribution.js';
 import { Id, type Paged, PICO_USD, Text } from './fields.js';
 
 /** `total` never resets. */
@@ -18,9 +18,9 @@ export class BudgetSetRequest {
   @IsOptional() @Id() projectId?: string;
   /** The budget of this key, and of those that rotations make from it. */
   @IsOptional() @Id() keyId?: string;
-  /** `user`, or `tag:<name>`: each end user, or each value of the tag, has the limit for itself. Absent: all requests count together. */
-  @IsOptional() @Matches(BUDGET_DIMENSION) dimension?: string;
-  /** With `dimension`: the budget of this user or value alone. Trimmed, in Unicode's form NFKC and without invisible characters. */
+  /** `user`, `client`, `session` or `tag:<name>`: each of its values has the limit for itself. Absent: all requests count together. */
+  @IsOptional() @Matches(DIMENSION) dimension?: string;
+  /** With `dimension`: the budget of this value alone. Trimmed, in Unicode's form NFKC and without invisible characters. */
   @IsOptional() @NormalizedValue() @AttributionValue() value?: string;
   @IsIn(BUDGET_PERIODS) period!: BudgetPeriod;
   /** IANA name of the zone in which days, weeks and months begin. Default: that of the budget, or UTC for a new one. */
@@ -56,7 +56,7 @@ export interface Budget extends BudgetAmounts {
   projectId: string | null;
   /** `rootKeyId` of its key. Null: the budget of the whole project or account. */
   keyId: string | null;
-  /** `user` or `tag:<name>`. Null: all requests of the target count together. */
+  /** `user`, `client`, `session` or `tag:<name>`. Null: all requests of the target count together. */
   dimension: string | null;
   /** The one value that the budget is of. Null with a `dimension`: each value has the limit for itself. */
   value: string | null;
@@ -85,12 +85,12 @@ export interface Budget extends BudgetAmounts {
 
 /**
  * Replies `not_found` for an unknown account, project or key, and `conflict` when the account has 1,000 budgets, for another time zone or
- * start day of a budget of users or tags, or for `createOnly` when the budget exists. Replies `permission_denied` when a customer would raise
+ * start day of a budget with a dimension, or for `createOnly` when the budget exists. Replies `permission_denied` when a customer would raise
  * an operator's budget above the operator's limit, or change its time zone, start day or thresholds.
  */
 export const budgetSet = new Endpoint<BudgetSetRequest, Budget>('billing.v1.budget.set', BudgetSetRequest, {
   about:
-    'Sets the budget of an account, project, key, or of their users or tags for a period, or changes its limit, time zone or start day',
+    'Sets the budget of an account, project, key, or of each of their users, sessions or tags for a period, or changes its limit, time zone or start day',
   isRecorded: true,
 });
 
@@ -111,7 +111,7 @@ export const budgetList = new Endpoint<BudgetListRequest, BudgetListReply>('bill
 export class BudgetValuesRequest {
   @Id() accountId!: string;
   @Id() budgetId!: string;
-  /** Only this user or value. */
+  /** Only this value. */
   @IsOptional() @NormalizedValue() @AttributionValue() value?: string;
   /** Rows on one page. Default 100. */
   @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
@@ -119,9 +119,11 @@ export class BudgetValuesRequest {
   @IsOptional() @Text(2_000) cursor?: string;
 }
 
-/** Use of a budget by one user or value in the current window. */
+/** Use of a budget by one value in the current window. */
 export interface BudgetValue {
   value: string;
+  /** Lower limit that requests of this session have named (`sessionLimitPicoUsd`). Absent: that of the budget. */
+  limitPicoUsd?: string;
   /** Absent for a budget of tokens. */
   spentPicoUsd?: string;
   heldPicoUsd?: string;
@@ -136,9 +138,9 @@ export interface BudgetValuesReply extends Paged {
   values: BudgetValue[];
 }
 
-/** Replies `not_found` when the account has no such budget of users or tags. */
+/** Replies `not_found` when the account has no such budget with a dimension. */
 export const budgetValues = new Endpoint<BudgetValuesRequest, BudgetValuesReply>('billing.v1.budget.values', BudgetValuesRequest, {
-  about: 'Users or values of a tag with what each has spent and holds of its budget',
+  about: 'Users, sessions, clients or values of a tag with what each has spent and holds of its budget',
 });
 
 export class BudgetRemoveRequest {

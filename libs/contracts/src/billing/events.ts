@@ -1,7 +1,7 @@
 import { ArrayMaxSize, IsArray, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Topic } from '../endpoint.js';
 import { NAME_LENGTH_MAX } from '../rules/bounds.js';
-import { AttributionValue, BUDGET_DIMENSION } from './attribution.js';
+import { AttributionValue, DIMENSION } from './attribution.js';
 import { BUDGET_PERIODS, type BudgetPeriod } from './budgets.js';
 import { Clearable, Id, Instant, Nested, NestedList, PICO_USD, Text } from './fields.js';
 import { SETTLE_REASONS, type SettleReason, TokenUsage } from './holds.js';
@@ -117,8 +117,8 @@ class BudgetEvent extends MoneyEvent {
   @Clearable() @Id() projectId!: string | null;
   /** Null: the budget of the whole project or account. */
   @Clearable() @Id() keyId!: string | null;
-  /** `user` or `tag:<name>` with the `value` that the budget is of. Absent: the budget counts all requests. */
-  @IsOptional() @Matches(BUDGET_DIMENSION) dimension?: string;
+  /** `user`, `client`, `session` or `tag:<name>` with the `value` that the budget is of. Absent: the budget counts all requests. */
+  @IsOptional() @Matches(DIMENSION) dimension?: string;
   @IsOptional() @AttributionValue() value?: string;
   /** Names when the event was written, as `accountName`. */
   @IsOptional() @Text(NAME_LENGTH_MAX) projectName?: string;

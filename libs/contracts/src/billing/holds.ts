@@ -62,6 +62,11 @@ export class ReserveRequest {
   @IsOptional() @IsInt() @Min(0) @Max(Number.MAX_SAFE_INTEGER) amountTokens?: number;
   /** End user, client, session and tags of the request. Absent: none is known. */
   @IsOptional() @AttributionOf() attribution?: Attribution;
+  /**
+   * The most that the session of `attribution` may cost in each budget of each session or of this one: the session keeps the lowest that its
+   * holds have named, for its window. It only lowers a budget, and is refused where there is none. Absent: the limits of the budgets.
+   */
+  @IsOptional() @Matches(PICO_USD) sessionLimitPicoUsd?: string;
   /** W3C trace context of the caller, if it has one. The trace id is kept; billing's span is below a caller that is sampled. */
   @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
@@ -82,7 +87,7 @@ export interface ExceededBudget {
   projectId: string | null;
   /** Null: the budget of the whole project or account. */
   keyId: string | null;
-  /** `user` or `tag:<name>`, of which `value` has too little left. Absent: the budget counts all requests. */
+  /** `user`, `client`, `session` or `tag:<name>`, of which `value` has too little left. Absent: the budget counts all requests. */
   dimension?: string;
   value?: string | undefined;
   period: BudgetPeriod;
@@ -115,6 +120,8 @@ export type ReserveOutcome =
   | { status: 'refused'; holdId: string; code: 'invalid_api_key' }
   /** The account was frozen by an operator or by a ledger check. */
   | { status: 'refused'; holdId: string; code: 'account_frozen' }
+  /** The request has a `sessionLimitPicoUsd`, and no budget of money counts its session. */
+  | { status: 'refused'; holdId: string; code: 'no_session_budget' }
   | {
       status: 'refused';
       holdId: string;

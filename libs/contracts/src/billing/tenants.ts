@@ -12,7 +12,7 @@ import {
   REQUESTS_PER_MINUTE_MAX,
   TOKENS_MAX,
 } from '../rules/bounds.js';
-import { AttributionValue, BUDGET_DIMENSION, NormalizedValue, TagNames } from './attribution.js';
+import { AttributionValue, DIMENSION, NormalizedValue, TagNames } from './attribution.js';
 import { BUDGET_PERIODS, type BudgetPeriod } from './budgets.js';
 import {
   Clearable,
@@ -53,7 +53,7 @@ export class TenantBudget {
   /** Percentages of the limit that are events. Default: 50, 80 and 100. Empty: none. */
   @IsOptional() @IsArray() @ArrayMaxSize(10) @IsInt({ each: true }) @Min(1, { each: true }) @Max(100, { each: true }) thresholds?: number[];
   /** `user`, or `tag:<name>`: each end user, or each value of the tag, has the limit for itself. */
-  @IsOptional() @Matches(BUDGET_DIMENSION) dimension?: string;
+  @IsOptional() @Matches(DIMENSION) dimension?: string;
   /** With `dimension`: this user or value alone. */
   @IsOptional() @NormalizedValue() @AttributionValue() value?: string;
 }

@@ -4,7 +4,7 @@ import type { Reply } from '../../pipeline/reply.js';
 import { type InferenceCall, type InferenceRecord, type InferenceServices, runInference } from '../../pipeline/run-inference.js';
 import { EMBEDDINGS } from '../../protocols/embeddings/format.js';
 import type { ParsedRequest, ProtocolAdapter } from '../../protocols/protocol-adapter.js';
-import { readAttribution } from '../attribution.js';
+import { readAttribution, readSessionLimit } from '../attribution.js';
 import type { BodyParser } from '../bodies/body-parser.js';
 import type { BodyFormat } from '../bodies/parse-large-body.js';
 import type { BodyReader } from '../bodies/read-body.js';
@@ -79,7 +79,8 @@ export class GenerationHandler {
     exchange.inference = record;
     exchange.includesCost = readIncludesCost(request.headers);
     const attribution = readAttribution(request.headers, parsed.attribution, caller);
-    const call = { request: parsed.request, caller, requestId, attribution, trace, span };
+    const sessionLimit = readSessionLimit(request.headers, attribution);
+    const call = { request: parsed.request, caller, requestId, attribution, sessionLimit, trace, span };
     return { parsed, run: (reply: Reply) => this.runCall(call, reply, record) };
   }
 

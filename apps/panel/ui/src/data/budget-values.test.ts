@@ -3,6 +3,8 @@ import { type Counting, parseValues } from './budgets.js';
 test.each<[counting: Counting, text: string, values: object | undefined]>([
   ['all', '', {}],
   ['each-user', '', { dimension: 'user' }],
+  ['each-session', '', { dimension: 'session' }],
+  ['session', ' run 1 ', { dimension: 'session', value: 'run 1' }],
   ['user', ' alice ', { dimension: 'user', value: 'alice' }],
   ['user', ' ', undefined],
   ['each-tag', 'team', { dimension: 'tag:team' }],
