@@ -82,7 +82,7 @@ describeWithBrowser('people of a project', () => {
     await page.getByRole('button', { name: 'Invite' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('E-mail').fill(`${randomUUID()}@example.com`);
-    await dialog.getByLabel('Of').selectOption({ label: 'Project ads' });
+    await dialog.getByLabel('Access to').selectOption({ label: 'Project ads' });
     await dialog.getByLabel('Role').selectOption({ label: 'Member: usage, requests and the playground' });
     expect(await axeFindings(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Create link' }).click();

@@ -6,7 +6,7 @@ import { Skeleton } from './page.js';
 import styles from './table.module.css';
 
 export interface Column<Row> {
-  /** Empty for a column of buttons. */
+  /** Empty for a column of buttons. A line break in it is shown. */
   head: ReactNode;
   /** Names the column where its head is no text. */
   key?: string;
@@ -48,11 +48,25 @@ interface TableProps<Row> {
   sorting?: Sorting;
   /** True: a click anywhere in a row opens its first link. */
   opens?: boolean;
+  /** True: the columns stand closer, because there are many. */
+  dense?: boolean;
 }
 
 const PLACEHOLDERS = Array.from({ length: 20 }, (_, at) => `placeholder ${at}`);
 
-export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders = 6, foot, isMuted, sorting, opens }: TableProps<Row>) {
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  rowKey,
+  empty,
+  placeholders = 6,
+  foot,
+  isMuted,
+  sorting,
+  opens,
+  dense,
+}: TableProps<Row>) {
   if (rows?.length === 0 && empty) return empty;
   const cellProps = ({ align, wide, grow, wrap }: Column<Row>) => ({
     'data-align': align,
@@ -61,7 +75,7 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it.
     <section className={styles.frame} tabIndex={0} aria-label={caption}>
-      <table className={styles.table} aria-busy={!rows}>
+      <table className={classNames(styles.table, dense && styles.dense)} aria-busy={!rows}>
         <caption className={styles.caption}>{caption}</caption>
         <thead>
           <tr>
@@ -77,7 +91,7 @@ export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders
                   )}
                 </th>
               ) : (
-                <td key={columnKey(column)} />
+                <td key={columnKey(column)} {...cellProps(column)} />
               ),
             )}
           </tr>

@@ -95,14 +95,14 @@ export function Accounts() {
               cell: ({ status }) => (status === 'active' ? <Badge tone="good">Active</Badge> : <Badge tone="bad">Frozen</Badge>),
             },
             {
-              head: 'Requests this month',
+              head: 'Requests\nthis month',
               align: 'end',
               wide: true,
               sort: 'requests',
               cell: ({ accountId }) => usage && count(usage.get(accountId)?.requests ?? 0),
             },
             {
-              head: 'Spent this month',
+              head: 'Spent\nthis month',
               align: 'end',
               sort: 'spent',
               cell: ({ accountId }) => usage && <Money pico={usage.get(accountId)?.costPicoUsd ?? '0'} decimals={decimals} plain />,

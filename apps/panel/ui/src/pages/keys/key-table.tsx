@@ -47,6 +47,7 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty, usage, s
       isMuted={hasEnded}
       empty={empty}
       sorting={sorting}
+      dense
       columns={[
         ...(selection ? [selectColumn(keys ?? [], selection)] : []),
         {
@@ -66,7 +67,9 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty, usage, s
           wide: true,
           sort: 'made',
           cell: ({ createdAt, createdBy }) => (
-            <TwoLines main={<Moment at={createdAt} format="day" />} more={createdBy && `by ${createdBy}`} />
+            <div className={styles.made}>
+              <TwoLines main={<Moment at={createdAt} format="day" />} more={createdBy && <span title={createdBy}>by {createdBy}</span>} />
+            </div>
           ),
         },
         {
@@ -76,14 +79,14 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty, usage, s
           cell: ({ lastUsedAt }) => (lastUsedAt ? relativeTime(lastUsedAt, Date.now()) : 'never'),
         },
         {
-          head: 'Requests, 30 d',
+          head: 'Requests,\n30 d',
           align: 'end',
           wide: true,
           sort: 'requests',
           cell: ({ keyId }) => usage && count(usage.get(keyId)?.requests ?? 0),
         },
         {
-          head: 'Cost, 30 d',
+          head: 'Cost,\n30 d',
           align: 'end',
           wide: true,
           sort: 'cost',

@@ -55,7 +55,7 @@ export function Margin() {
           empty={<Empty icon="usage" title="No requests in this month" />}
           columns={[
             { head: GROUPS[by], grow: true, cell: readName },
-            { head: 'Requests', align: 'end', cell: ({ requests }) => count(requests) },
+            { head: 'Requests', align: 'end', wide: true, cell: ({ requests }) => count(requests) },
             { head: 'Unpriced', align: 'end', wide: true, cell: ({ unpricedRequests }) => count(unpricedRequests) },
             { head: 'Charged', align: 'end', cell: ({ chargedPicoUsd }) => money(chargedPicoUsd) },
             { head: 'Cost', align: 'end', wide: true, cell: ({ costPicoUsd }) => money(costPicoUsd) },

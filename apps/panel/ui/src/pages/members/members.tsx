@@ -86,7 +86,7 @@ export function Members() {
           columns={[
             { head: 'Name', grow: true, cell: ({ member: { name, email } }) => <TwoLines main={name} more={email} /> },
             { head: 'Role', cell: ({ grant }) => <TwoLines main={ROLE_NAMES[grant.role]} more={findPlace(grant)} narrow /> },
-            { head: 'Of', wide: true, cell: ({ grant }) => findPlace(grant) },
+            { head: 'Access to', wide: true, cell: ({ grant }) => findPlace(grant) },
             { head: 'Since', wide: true, cell: ({ member }) => <Moment at={member.createdAt} format="day" /> },
             {
               head: 'State',
@@ -94,18 +94,10 @@ export function Members() {
               cell: ({ member }) => (member.disabledAt ? <Badge>Disabled</Badge> : <Badge tone="good">Active</Badge>),
             },
             {
-              ...buttonColumn<HeldRole>('Change', (one) => setAsking({ kind: 'change', held: one }), {
-                has: maySet,
-                label: ({ member, grant }) => `Change the role of ${member.name}: ${findPlace(grant)}`,
-              }),
-              key: 'change',
-            },
-            {
-              ...buttonColumn<HeldRole>('Remove', (one) => setAsking({ kind: 'remove', held: one }), {
-                has: maySet,
-                label: ({ member, grant }) => `Remove ${member.name}: ${findPlace(grant)}`,
-              }),
-              key: 'remove',
+              head: '',
+              align: 'end',
+              cell: (one) =>
+                maySet(one) && <RoleButtons {...one} place={findPlace(one.grant)} onAsk={(kind) => setAsking({ kind, held: one })} />,
             },
           ]}
         />
@@ -202,6 +194,20 @@ export function Members() {
   );
 }
 
+/** Below one another on narrow screens. */
+function RoleButtons({ member, place, onAsk }: HeldRole & { place: string; onAsk: (kind: 'change' | 'remove') => void }) {
+  return (
+    <span className={styles.buttons}>
+      <Button look="quiet" aria-label={`Change the role of ${member.name}: ${place}`} onClick={() => onAsk('change')}>
+        Change
+      </Button>
+      <Button look="quiet" aria-label={`Remove ${member.name}: ${place}`} onClick={() => onAsk('remove')}>
+        Remove
+      </Button>
+    </span>
+  );
+}
+
 /** Makes a link for one person, which is shown once. */
 export function NewInvite({ accountId, projects, onClose }: { accountId: string | undefined; projects: Project[]; onClose: () => void }) {
   const { accountName } = useSession();
@@ -241,7 +247,7 @@ export function NewInvite({ accountId, projects, onClose }: { accountId: string 
       <TextField label="E-mail" type="email" value={email} onText={setEmail} required />
       {projects.length > 0 && accountId && (
         <SelectField
-          label="Of"
+          label="Access to"
           options={[['', 'The whole account'], ...listProjects(projects).map(([id, name]): [string, string] => [id, `Project ${name}`])]}
           value={projectId}
           onChoose={setProject}

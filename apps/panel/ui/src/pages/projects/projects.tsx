@@ -65,16 +65,16 @@ export function Projects() {
                 ),
               },
               { head: 'State', cell: ({ enabled }) => (enabled ? <Badge tone="good">Enabled</Badge> : <Badge>Disabled</Badge>) },
-              { head: 'Requests a minute', align: 'end', wide: true, cell: ({ requestsPerMinuteMax }) => count(requestsPerMinuteMax) },
+              { head: 'Requests\na minute', align: 'end', wide: true, cell: ({ requestsPerMinuteMax }) => count(requestsPerMinuteMax) },
               { head: 'At once', align: 'end', wide: true, cell: ({ concurrencyMax }) => count(concurrencyMax) },
               {
-                head: 'Requests this month',
+                head: 'Requests\nthis month',
                 align: 'end',
                 wide: true,
                 cell: ({ projectId }) => usage.data && count(findUsage(projectId)?.requests ?? 0),
               },
               {
-                head: 'Cost this month',
+                head: 'Cost\nthis month',
                 align: 'end',
                 cell: ({ projectId }) => usage.data && <Money pico={findUsage(projectId)?.costPicoUsd ?? '0'} plain />,
               },
@@ -83,7 +83,8 @@ export function Projects() {
                 wide: true,
                 cell: ({ projectId }) => <TightestBudget budgets={budgets.data?.budgets} of={{ projectId }} />,
               },
-              buttonColumn('Edit', setEditing, { has: () => may('projects') }),
+              // On narrow screens the page of the project has it.
+              { ...buttonColumn<Project>('Edit', setEditing, { has: () => may('projects') }), wide: true },
             ]}
           />
         </Card>

@@ -52,7 +52,7 @@ export function UsageFigures({ total, before, beforeName, filters }: UsageFigure
   );
 }
 
-const NONE = 'from the first hour of requests on';
+const NONE = 'known after an hour of requests';
 
 /** What the forecast is made of. */
 function Rule({ forecast: { spent, perDay, days } }: { forecast: Forecast }) {

@@ -56,6 +56,7 @@ export function UsageTable({ sums, total, before, group, formatName, linkTo }: U
     {
       head: 'Change',
       align: 'end',
+      wide: true,
       cell: describe,
       foot: ({ cost }) => describeChange(cost, before?.reduce((sum, row) => sum + row.cost, 0n) ?? 0n) ?? '',
     },
