@@ -1,5 +1,5 @@
 import type { Budget } from '../../../src/shapes/billing.js';
-import { computeLeft, findTightest, presentBudget, renderAmount, shareSpent } from './budgets.js';
+import { computeLeft, findTightest, presentBudget, readThresholds, renderAmount, shareSpent } from './budgets.js';
 
 const BUDGET: Budget = {
   ...{
@@ -61,4 +61,20 @@ test('amounts are in the unit of the budget', () => {
     '$1.50',
     '1,500,000 tokens',
   ]);
+});
+
+test.each([
+  ['50, 80, 100', [50, 80, 100]],
+  ['80% 50 80', [50, 80]],
+  ['', []],
+])('reads the thresholds %s', (text, thresholds) => {
+  expect(readThresholds(text)).toEqual({ thresholds });
+});
+
+test.each(['0', '101', '80.5', 'half'])('refuses the threshold %s', (text) => {
+  expect(readThresholds(text)).toEqual({ fault: 'Write whole percentages from 1 to 100: 50, 80, 100' });
+});
+
+test('refuses more thresholds than a budget may have', () => {
+  expect(readThresholds('1 2 3 4 5 6 7 8 9 10 11')).toEqual({ fault: 'Write at most 10 percentages.' });
 });

@@ -41,6 +41,18 @@ export interface BudgetChoice {
   unit: BudgetUnit;
 }
 
+/** Most thresholds of one budget. */
+const THRESHOLDS_MAX = 10;
+
+/** Reads percentages of a limit such as `50, 80, 100`, or tells how to write them. An empty text is none. */
+export function readThresholds(text: string): { thresholds?: number[]; fault?: string } {
+  const parts = text.split(/[\s,;%]+/).filter((part) => part !== '');
+  const thresholds = [...new Set(parts.map(Number))].toSorted((one, other) => one - other);
+  if (thresholds.some((one) => !Number.isInteger(one) || one < 1 || one > 100))
+    return { fault: 'Write whole percentages from 1 to 100: 50, 80, 100' };
+  return thresholds.length > THRESHOLDS_MAX ? { fault: `Write at most ${THRESHOLDS_MAX} percentages.` } : { thresholds };
+}
+
 /** The budget that exists for a choice, which setting it would replace. */
 export function presentBudget(budgets: readonly Budget[], choice: BudgetChoice): Budget | undefined {
   const { projectId, keyId, dimension = null, value = null, period, unit } = choice;

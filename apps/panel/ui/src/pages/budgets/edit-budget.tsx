@@ -1,10 +1,20 @@
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { START_DAYS } from '#contracts/rules/bounds.js';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import { renderUsd } from '#money/pico-usd.js';
 import type { Budget, BudgetPeriod, BudgetSetBody, BudgetUnit } from '../../../../src/shapes/billing.js';
 import { useChange } from '../../data/api.js';
-import { COUNTINGS, type Counting, PERIODS, parseValues, presentBudget, renderAmount, WEEKDAYS } from '../../data/budgets.js';
+import {
+  COUNTINGS,
+  type Counting,
+  PERIODS,
+  parseValues,
+  presentBudget,
+  readThresholds,
+  renderAmount,
+  WEEKDAYS,
+} from '../../data/budgets.js';
 import { useNames, useSession } from '../../data/session.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
 import { exactUsd, plural, readCount, readUsd } from '../../format/numbers.js';
@@ -23,6 +33,9 @@ const UNIT_NAMES = [
   ['tokens', 'Tokens'],
 ] as const;
 
+/** Those of a new budget. */
+const DEFAULT_THRESHOLDS = [50, 80, 100];
+
 const OWN_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 interface EditBudgetProps {
@@ -38,7 +51,7 @@ interface EditBudgetProps {
  * until another one is written.
  */
 export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps) {
-  const { account } = useSession();
+  const { account, linkTo, may } = useSession();
   const { keys } = useNames();
   const { targetName } = useBudgetTargets();
   const [target, setTarget] = useState('account');
@@ -46,7 +59,7 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
   const [period, setPeriod] = useState<BudgetPeriod>(opened?.period ?? 'month');
   const [unit, setUnit] = useState<BudgetUnit>(opened?.unit ?? 'usd');
   // Undefined while the person has not written or chosen: the present value stands there.
-  const [written, setWritten] = useState<{ amount?: string; timeZone?: string; startDay?: number }>({});
+  const [written, setWritten] = useState<{ amount?: string; timeZone?: string; startDay?: number; thresholds?: string }>({});
   const [isRemoving, setRemoving] = useState(false);
   const values = parseValues(counting.of, counting.text);
   const chosen = { ...parseTarget(target), ...values };
@@ -55,10 +68,15 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
   const { amount = budget ? limitText(budget) : '', timeZone = budget?.timeZone ?? 'UTC', startDay = budget?.startDay ?? 1 } = written;
   const choosePeriod = (chosen: BudgetPeriod): void => {
     setPeriod(chosen);
-    setWritten({ amount: written.amount, timeZone: written.timeZone });
+    const { amount, timeZone, thresholds } = written;
+    setWritten({ amount, timeZone, thresholds });
   };
   // The windows of a budget of users or tags do not change.
   const hasZone = period !== 'total' && !budget?.dimension;
+  const counts = budget ?? { dimension: null, value: null, ...values };
+  const hasThresholds = counts.dimension === null || counts.value !== null;
+  const { thresholds = (budget?.thresholds ?? DEFAULT_THRESHOLDS).join(', ') } = written;
+  const announced = readThresholds(thresholds);
   const dayNames = budget?.dimension ? [] : listStartDays(period);
   const read = unit === 'tokens' ? readCount(amount) : readUsd(amount);
   const setting = useChange<Budget>(() => {
@@ -70,6 +88,7 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
       period,
       ...(hasZone && { timeZone }),
       ...(dayNames.length > 1 && { startDay }),
+      ...(hasThresholds && written.thresholds !== undefined && { thresholds: announced.thresholds }),
       ...(unit === 'tokens' ? { limitTokens: Number(read.amount) } : { limitPicoUsd: `${read.amount}` }),
     };
     // A budget that another person makes meanwhile is not replaced: the API refuses, and the form shows it.
@@ -93,7 +112,7 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
       change={setting}
       onDone={onClose}
       onClose={onClose}
-      disabled={read.amount === undefined || !values}
+      disabled={read.amount === undefined || !values || (hasThresholds && !announced.thresholds)}
       actions={
         budget && (
           <Button look="danger" onClick={() => setRemoving(true)}>
@@ -102,6 +121,7 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
         )
       }
     >
+      {!opened && budget && <p>It has this budget already: saving changes it.</p>}
       {!opened && <TargetField value={target} onChange={setTarget} />}
       {!opened && <CountingField counting={counting.of} text={counting.text} onChange={(of, text) => setCounting({ of, text })} />}
       {!opened && (
@@ -136,6 +156,24 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
           options={[...new Set(['UTC', OWN_ZONE, timeZone])].map((zone) => [zone, zone])}
           value={timeZone}
           onChoose={(zone) => setWritten({ ...written, timeZone: zone })}
+        />
+      )}
+      {hasThresholds && (
+        <TextField
+          label="Notify at, % of the limit"
+          value={thresholds}
+          onText={(text) => setWritten({ ...written, thresholds: text })}
+          fault={announced.fault ?? null}
+          placeholder="Never"
+          hint={
+            may('notifications.read') ? (
+              <>
+                <Link to={linkTo('notifications')}>Notifications</Link> has who is told.
+              </>
+            ) : (
+              'Spending that reaches one of these is announced once a period.'
+            )
+          }
         />
       )}
     </DialogForm>

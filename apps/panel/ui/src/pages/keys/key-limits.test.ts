@@ -1,4 +1,4 @@
-import { changedLimits, chosenLimits, draftLimits, limitWords, readLimits } from './key-limits.js';
+import { changedLimits, chosenLimits, describeModelList, draftLimits, limitWords, matchModels, readLimits } from './key-limits.js';
 
 const LIMITS = {
   models: ['sim-tiny', 'gpt-*'],
@@ -46,4 +46,17 @@ test('limits in words', () => {
     { text: '5 at once', whole: '5 requests at once' },
     { text: 'by model', whole: 'sim-*: 3 requests a minute; gpt-*: 9 tokens a minute' },
   ]);
+});
+
+test('a pattern that allows no model of today is told apart, as a misspelled id', () => {
+  const ids = ['sim-fast', 'sim-reason', 'other'];
+  expect(matchModels(['sim-*', 'sim-fsat'], ids)).toEqual({ allowed: ['sim-fast', 'sim-reason'], unmatched: ['sim-fsat'] });
+  expect(matchModels(['gpt-*'], ids)).toEqual({ allowed: [], unmatched: ['gpt-*'] });
+});
+
+test('the hint of an empty list names models that there are', () => {
+  expect(describeModelList(['a', 'b', 'c', 'd'])).toBe(
+    'Empty: all models. Otherwise ids such as a, b, c, or patterns such as gpt-*, one a line.',
+  );
+  expect(describeModelList([])).toBe('Empty: all models. Otherwise ids, or patterns such as gpt-*, one a line.');
 });

@@ -1,3 +1,4 @@
+import { modelMatcher } from '#contracts/rules/model-pattern.js';
 import type { ApiKey, KeyCreateBody, KeyUpdateBody, ModelLimit } from '../../../../src/shapes/billing.js';
 import { count, plural, shortCount } from '../../format/numbers.js';
 
@@ -45,6 +46,24 @@ export function draftLimits(limits: Partial<KeyLimits> = {}): LimitsDraft {
 
 export function readList(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((part) => part !== ''))];
+}
+
+/** Ids of models that a hint names. */
+const EXAMPLES_MAX = 3;
+
+/** Says how to write a list of models, with some of those that there are. */
+export function describeModelList(ids: readonly string[]): string {
+  const examples = ids.length === 0 ? '' : ` such as ${ids.slice(0, EXAMPLES_MAX).join(', ')}`;
+  return `Empty: all models. Otherwise ids${examples}, or patterns such as gpt-*, one a line.`;
+}
+
+/** Returns the models that patterns allow, and the patterns that allow none of them, such as a misspelled id. */
+export function matchModels(patterns: readonly string[], ids: readonly string[]): { allowed: string[]; unmatched: string[] } {
+  const matchers = patterns.map((pattern) => ({ pattern, matches: modelMatcher(pattern) }));
+  return {
+    allowed: ids.filter((id) => matchers.some(({ matches }) => matches(id))),
+    unmatched: matchers.filter(({ matches }) => !ids.some(matches)).map(({ pattern }) => pattern),
+  };
 }
 
 /** Reads the fields. Null is no limit; empty lists allow all. */

@@ -1,5 +1,4 @@
 import { CONCURRENCY_MAX, MODEL_LIMITS_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '#contracts/rules/bounds.js';
-import { modelMatcher } from '#contracts/rules/model-pattern.js';
 import type { OperatorLimits } from '../../../../src/shapes/billing.js';
 import type { ModelListReply } from '../../../../src/shapes/catalog.js';
 import { useApi } from '../../data/api.js';
@@ -7,7 +6,16 @@ import { count } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
 import { Button, IconButton } from '../../parts/button.js';
 import { AreaField, LimitField, TextField } from '../../parts/field.js';
-import { type KeyLimits, type LimitsDraft, limitWords, type ModelLimitDraft, readLimits, readList } from './key-limits.js';
+import {
+  describeModelList,
+  type KeyLimits,
+  type LimitsDraft,
+  limitWords,
+  type ModelLimitDraft,
+  matchModels,
+  readLimits,
+  readList,
+} from './key-limits.js';
 import styles from './keys.module.css';
 
 interface LimitsFieldsProps {
@@ -25,7 +33,7 @@ export function LimitsFields({ draft, onChange, operatorLimits }: LimitsFieldsPr
   return (
     <details className={styles.limits}>
       <summary>
-        Limits <LimitBadges limits={readLimits(draft)} none="none" />
+        Models, networks and limits: <LimitBadges limits={readLimits(draft)} none="none" />
       </summary>
       <div className={styles.fields}>
         <AreaField
@@ -108,13 +116,21 @@ export function LimitsFields({ draft, onChange, operatorLimits }: LimitsFieldsPr
   );
 }
 
-/** Says which models the patterns allow now. */
+/** Says which models the patterns allow now, and which patterns allow none. */
 function AllowedModels({ text }: { text: string }) {
   const { data } = useApi<ModelListReply>('/models');
   const patterns = readList(text);
-  if (patterns.length === 0 || !data) return 'Ids or patterns such as gpt-*, one a line. Empty: all models.';
-  const allowed = data.models.map(({ id }) => id).filter((id) => patterns.some((pattern) => modelMatcher(pattern)(id)));
-  return allowed.length === 0 ? 'None of the models of today.' : `Allows ${allowed.join(', ')}.`;
+  if (patterns.length === 0 || !data) return describeModelList(data?.models.map(({ id }) => id) ?? []);
+  const { allowed, unmatched } = matchModels(
+    patterns,
+    data.models.map(({ id }) => id),
+  );
+  return (
+    <>
+      {unmatched.length > 0 && <strong className={styles.unmatched}>There is no model {unmatched.join(' or ')} yet. </strong>}
+      {allowed.length > 0 && `Allows ${allowed.join(', ')}.`}
+    </>
+  );
 }
 
 function describeMost(limit: number | undefined): string {

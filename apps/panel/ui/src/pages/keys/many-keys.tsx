@@ -54,7 +54,7 @@ function RotateMany({ keys, projectName, onClose }: OfSeveral) {
         {(onCopied) => (
           <>
             <p>Copy them now: project, name and key. The panel cannot show them again.</p>
-            <CopyLine text={lines.join('\n')} label="Copy the keys" onCopied={onCopied} />
+            <CopyLine text={lines.join('\n')} label="Copy the keys" wrap onCopied={onCopied} />
             <Failures results={rotating.data} />
           </>
         )}
