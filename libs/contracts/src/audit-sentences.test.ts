@@ -65,6 +65,10 @@ test.each<[sentence: string, row: Parameters<typeof describeRow>]>([
       ] as const),
     ],
   ],
+  [
+    'changed key ci: models all → sim-fast, note none → a',
+    ['key.update', `key/${ID}`, { models: [], note: null }, { models: ['sim-fast'], note: 'a' }],
+  ],
   ['replaced key ci until 2027-01-02', ['key.rotate', `key/${ID}`, { expiresAt: null }, { expiresAt: '2027-01-02T03:04:05.678Z' }]],
   [
     'set the limit of a budget to $5, before $0.003: thresholds 50 → none',

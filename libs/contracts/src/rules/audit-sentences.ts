@@ -261,6 +261,7 @@ class Row {
   }
 
   value(field: string, value: unknown): string {
+    if (LISTS_THAT_LIMIT.includes(field) && Array.isArray(value) && value.length === 0) return 'all';
     const isAmount = field.endsWith('PicoUsd') && typeof value === 'string' && /^-?\d+$/.test(value);
     return isAmount ? this.words.usd(BigInt(value)) : this.text(value);
   }
@@ -280,6 +281,9 @@ class Row {
     return this.words.link?.(text, kind, id) ?? text;
   }
 }
+
+/** Fields of keys that allow all while they are empty. */
+const LISTS_THAT_LIMIT = ['models', 'networks'];
 
 /** Renders `creditLinePicoUsd` as `credit line`. */
 function label(field: string): string {

@@ -1,4 +1,4 @@
-import { parseRequestName } from './request-id.js';
+import { findRequestName, parseRequestName } from './request-id.js';
 
 const DIGITS = '019a98a1c0de7f00a1b2c3d4e5f60718';
 const UUID = '019a98a1-c0de-7f00-a1b2-c3d4e5f60718';
@@ -24,4 +24,17 @@ test.each<[text: string, name: ReturnType<typeof parseRequestName>]>([
   [`${DIGITS} ${DIGITS}`, undefined],
 ])('%j names a request', (text, name) => {
   expect(parseRequestName(text)).toEqual(name);
+});
+
+test.each<[text: string, found: string | undefined]>([
+  [` ${UUID} `, UUID],
+  [`x-request-id: req_${DIGITS}`, `req_${DIGITS}`],
+  [`{"id":"chatcmpl-${DIGITS}","object":"chat.completion"}`, `chatcmpl-${DIGITS}`],
+  [`429 Rate limited (req_${DIGITS.toUpperCase()})`, `req_${DIGITS.toUpperCase()}`],
+  [`key ${DIGITS}`, undefined],
+  [`msg_${DIGITS}0`, undefined],
+  [`my_req_${DIGITS}`, undefined],
+  ['', undefined],
+])('finds the id in %j', (text, found) => {
+  expect(findRequestName(text)).toBe(found);
 });

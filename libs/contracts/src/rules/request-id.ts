@@ -22,3 +22,11 @@ export function parseRequestName(text: string): RequestName | undefined {
   if (digits === undefined) return undefined;
   return { requestId: `req_${digits}`, uuid: prefix === undefined ? digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') : null };
 }
+
+/** An id with its prefix, among other text such as a line of a log. */
+const PREFIXED = /(?<![0-9a-z_-])(?:req_|chatcmpl-|resp_|msg_)[0-9a-f]{32}(?![0-9a-z])/i;
+
+/** Returns the id of a text that is one, or the first id with its prefix in a line of a log. Undefined: it has none. */
+export function findRequestName(text: string): string | undefined {
+  return parseRequestName(text) ? text.trim() : PREFIXED.exec(text)?.[0];
+}

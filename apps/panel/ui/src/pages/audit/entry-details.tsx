@@ -15,7 +15,7 @@ export function EntryDetails({ entry, names, onClose }: { entry: AuditEntry; nam
   const facts: [name: string, value: string | null][] = [
     ['Action', entry.action],
     ['Actor', entry.actor],
-    ['Over', entry.via],
+    ['Through', entry.via],
     ['Address', entry.ip],
     ['Request id', entry.requestId],
     ['Target', entry.target],
@@ -29,7 +29,7 @@ export function EntryDetails({ entry, names, onClose }: { entry: AuditEntry; nam
       </p>
       <dl className={styles.facts}>
         <Fact name="Time">
-          <Moment at={entry.at} />
+          <Moment at={entry.at} named />
         </Fact>
         {facts.map(
           ([name, value]) =>

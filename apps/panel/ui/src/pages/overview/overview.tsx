@@ -57,7 +57,14 @@ export function Overview() {
           <Figure label="Spent today" note={plural(data.today.requests, 'request')}>
             <Money pico={data.today.costPicoUsd} />
           </Figure>
-          <Figure label="Spent this month" note={plural(data.month.requests, 'request')}>
+          <Figure
+            label="Spent this month"
+            note={
+              <>
+                {plural(data.month.requests, 'request')} · <Link to={linkTo('usage')}>forecast</Link>
+              </>
+            }
+          >
             <Money pico={data.month.costPicoUsd} />
           </Figure>
           <Figure label="Requests" note={`${renderTokens(data.total)} tokens`}>

@@ -28,7 +28,7 @@ export function Timeline({ request, activity }: TimelineProps) {
   const startMs = Date.parse(activity?.receivedAt ?? request?.reservedAt ?? '');
   const totalMs = Math.max(1, ...steps.map(({ ms }) => ms));
   return (
-    <Card title="Timeline">
+    <Card title="Timeline" note={Number.isFinite(startMs) && <Moment at={new Date(startMs).toISOString()} format="day" named />}>
       <ol className={styles.timeline}>
         {steps.length > 0
           ? steps.map(({ ms, bar, title, about, tone }) => (

@@ -10,6 +10,7 @@ import { Dialog, DialogActions } from '../../parts/dialog.js';
 import { CompactSelect, TextField } from '../../parts/field.js';
 import { Chosen, FilterBar, RangePicker } from '../../parts/filter-bar.js';
 import { describeChosen } from './chosen-filters.js';
+import { FindRequest } from './find-request.js';
 import styles from './requests.module.css';
 import { SavedViews } from './saved-views.js';
 
@@ -62,6 +63,7 @@ export function RequestFilters() {
             More filters
           </Button>
           <SavedViews />
+          <FindRequest />
           {asksMore && <MoreFilters onClose={() => setAsksMore(false)} />}
         </>
       }
