@@ -37,7 +37,19 @@ describeWithBrowser('upstreams', () => {
         revision: before.revision + 1,
         adds: true,
       });
-      await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+      await page.getByRole('dialog').getByRole('link', { name: 'Add a model' }).click();
+      const file = page.getByLabel('Text of the catalog file');
+      await page.getByRole('button', { name: 'Discard changes' }).waitFor();
+      const [draft, stored] = [await file.inputValue(), (await administrator.request(catalogGet, {})).revision];
+      expect({ drafts: draft.includes('routes: [{ upstream: "second", model: "sim-fast" }]'), stored }).toEqual({
+        drafts: true,
+        stored: revision,
+      });
+      await page.getByRole('button', { name: 'Show the difference' }).click();
+      await page.getByText('3 faults: nothing can be applied yet.').waitFor();
+      await file.fill(draft.replaceAll('"your price"', '"0.20"'));
+      await page.getByRole('button', { name: 'Show the difference' }).click();
+      await page.getByText('1 model added').waitFor();
       await page.goto('/panel/a/all/upstreams/second');
       await page.getByRole('heading', { name: 'No model has a route to it' }).waitFor();
       await page.getByText(url).waitFor();

@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
+import { useLocation, useSearch } from 'wouter';
 import type {
   CatalogApplyBody,
   CatalogApplyReply,
@@ -8,7 +9,7 @@ import type {
   CatalogPlanBody,
   CatalogPlanReply,
 } from '../../../../src/shapes/catalog.js';
-import { ApiError, callApi, useApi, useChange } from '../../data/api.js';
+import { ApiError, callApi, useApi, useChange, withQuery } from '../../data/api.js';
 import type { Tone } from '../../data/outcomes.js';
 import { useSession } from '../../data/session.js';
 import { plural } from '../../format/numbers.js';
@@ -22,6 +23,7 @@ import { Table, TwoLines } from '../../parts/table.js';
 import { formatValue } from '../audit/changes.js';
 import styles from './catalog-editor.module.css';
 import { changesText, type DifferenceRow, differenceRows } from './differences.js';
+import { insertModel } from './insert-model.js';
 import { YamlEditor } from './yaml-editor.js';
 
 /** A text that is not applied yet. */
@@ -29,6 +31,8 @@ export interface Draft {
   yaml: string;
   /** Revision whose text was changed. */
   revision: number;
+  /** First line of an entry that was added for the person. */
+  line?: number;
 }
 
 /** The catalog file: text → what it would change → apply. */
@@ -45,6 +49,7 @@ export function CatalogEditor({ draft, onDraft }: { draft: Draft | undefined; on
   // A plan is about the text that was sent.
   const plan = planning.variables === yaml ? planning.data : undefined;
   const mayEdit = mayOnPlatform('catalog') && stored?.editing === true;
+  useWantedModel(mayEdit ? stored : undefined, onDraft);
   const compare = () => {
     if (yaml) planning.mutate(yaml);
   };
@@ -92,9 +97,10 @@ export function CatalogEditor({ draft, onDraft }: { draft: Draft | undefined; on
         {stored?.yaml === null && <p className={styles.note}>The text of this revision was not stored. Paste the file that was applied.</p>}
         <YamlEditor
           value={yaml}
-          onChange={mayEdit ? (text) => onDraft({ yaml: text, revision: draft?.revision ?? stored.revision }) : undefined}
+          onChange={mayEdit ? (text) => onDraft({ ...draft, yaml: text, revision: draft?.revision ?? stored.revision }) : undefined}
           onSubmit={compare}
           faults={plan?.faults ?? []}
+          line={draft?.line}
         />
         {plan && plan.faults.length > 0 && (
           <p className={styles.note}>{plural(plan.faults.length, 'fault')}: nothing can be applied yet.</p>
@@ -106,6 +112,18 @@ export function CatalogEditor({ draft, onDraft }: { draft: Draft | undefined; on
       )}
     </>
   );
+}
+
+/** Drafts a model where the address names one, `upstream` and `model`, and takes both out of it. */
+function useWantedModel(stored: CatalogGetReply | undefined, onDraft: (draft: Draft) => void): void {
+  const [path, navigate] = useLocation();
+  const asked = new URLSearchParams(useSearch());
+  const [upstream, model] = [asked.get('upstream'), asked.get('model')];
+  useEffect(() => {
+    if (!stored?.yaml || !upstream || !model) return;
+    onDraft({ ...insertModel(stored.yaml, { upstream, model }), revision: stored.revision });
+    navigate(withQuery(path, { tab: 'file' }), { replace: true });
+  }, [stored, upstream, model, onDraft, navigate, path]);
 }
 
 function Origin({ stored: { revision, at, actor, actorName, scheduledPriceId } }: { stored: CatalogGetReply }) {

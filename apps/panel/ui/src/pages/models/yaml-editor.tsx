@@ -1,4 +1,4 @@
-import { useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import type { CatalogFault } from '../../../../src/shapes/catalog.js';
 import styles from './yaml-editor.module.css';
 
@@ -9,10 +9,12 @@ interface YamlEditorProps {
   /** Called for Ctrl or ⌘ with Enter. */
   onSubmit: () => void;
   faults: CatalogFault[];
+  /** A line that is chosen when it changes. */
+  line?: number | undefined;
 }
 
 /** The text with line numbers. Lines with a fault are marked; the list below leads to them. */
-export function YamlEditor({ value, onChange, onSubmit, faults }: YamlEditorProps) {
+export function YamlEditor({ value, onChange, onSubmit, faults, line: shown }: YamlEditorProps) {
   const area = useRef<HTMLTextAreaElement>(null);
   const numbers = useRef<HTMLOListElement>(null);
   const lines = value.split('\n');
@@ -23,6 +25,10 @@ export function YamlEditor({ value, onChange, onSubmit, faults }: YamlEditorProp
     area.current?.setSelectionRange(start, start + (lines[line - 1]?.length ?? 0));
     numbers.current?.children[line - 1]?.scrollIntoView({ block: 'center' });
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a line is shown once, not again while its text is edited.
+  useEffect(() => {
+    if (shown) goTo(shown);
+  }, [shown]);
   return (
     <>
       <div className={styles.frame}>

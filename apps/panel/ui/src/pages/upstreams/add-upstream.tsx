@@ -17,7 +17,7 @@ import { insertUpstream, type NewUpstream } from './insert-upstream.js';
 import { RunningTest } from './test-upstream.js';
 
 const KINDS: [NewUpstream['kind'], string][] = [
-  ['openai-chat', 'openai-chat: vLLM, Ollama, llama.cpp, most hosted services'],
+  ['openai-chat', 'openai-chat: vLLM, Ollama, most hosted services'],
   ['openai-responses', 'openai-responses'],
   ['anthropic-messages', 'anthropic-messages'],
   ['gemini', 'gemini'],
@@ -46,7 +46,7 @@ export function AddUpstream({ catalog, onClose }: { catalog: CatalogGetReply; on
   if (adding.data) return <TestAdded {...upstream} model={model} revision={adding.data.revision} onClose={onClose} />;
   return (
     <DialogForm title="Add an upstream" submit="Add and test" change={adding} onClose={onClose}>
-      <p>Adds an entry to the catalog file, as a new revision. Without a route no model uses it yet.</p>
+      <p>Adds an entry to the catalog file, as a new revision. The next step adds a model that uses it.</p>
       <TextField label="Id" hint="Its name in the catalog." value={upstream.id} onText={(id) => change({ id })} maxLength={64} required />
       <SelectField label="Dialect" options={KINDS} value={upstream.kind} onChoose={(kind) => change({ kind })} />
       <TextField
@@ -63,6 +63,8 @@ export function AddUpstream({ catalog, onClose }: { catalog: CatalogGetReply; on
           ['public', 'Public addresses only'],
           ['private', 'Also loopback and private addresses, as inside a cluster'],
         ]}
+        {...(isPrivate(upstream.baseUrl) &&
+          !upstream.allowPrivateNetwork && { hint: 'The address of this URL is private: calls are refused.' })}
         value={upstream.allowPrivateNetwork ? 'private' : 'public'}
         onChoose={(network) => change({ allowPrivateNetwork: network === 'private' })}
       />
@@ -78,6 +80,11 @@ export function AddUpstream({ catalog, onClose }: { catalog: CatalogGetReply; on
       <TextField label="Model to test" hint="A name that the upstream knows." value={model} onText={setModel} maxLength={256} required />
     </DialogForm>
   );
+}
+
+/** True for URLs of private and loopback addresses, as far as their text tells. */
+function isPrivate(url: string): boolean {
+  return /^https?:\/\/(localhost|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|\[::1\])/i.test(url);
 }
 
 /** Applies the file with the upstream if that is its only change. Throws `ApiError` with the first fault. */
@@ -115,11 +122,11 @@ function TestAdded({ id, model, revision, onClose }: TestAddedProps) {
   return (
     <Dialog title={`Test ${id}`} onClose={onClose}>
       <p>
-        Revision {revision} of the catalog has {id}. For clients to use it, add a model with a route to it in the catalog file.
+        Revision {revision} of the catalog has {id}. Clients call it by a model that has a route to it.
       </p>
       {isKnown ? <RunningTest upstream={id} model={model} /> : <p role="status">Waiting for the inference-proxy to read it…</p>}
       <DialogActions>
-        <ButtonLink to={withQuery(linkTo('models'), { tab: 'file' })}>Open the file</ButtonLink>
+        <ButtonLink to={withQuery(linkTo('models'), { tab: 'file', upstream: id, model })}>Add a model</ButtonLink>
         <Button look="primary" onClick={onClose}>
           Close
         </Button>
