@@ -1082,6 +1082,13 @@ describe('an error is one line and an exit code', () => {
     expect((await run([...line, '--json'], refusal)).err).toContain('Set allowPrivateNetwork to allow it');
   });
 
+  test('a request that billing does not know is looked for in the logs, because it may have been refused', async () => {
+    const unknown = new ServiceError('not_found', 'No request with this id has held money.', 'requestId');
+    expect((await run(words('request show req_01'), unknown)).err).toBe(
+      'error: No request with this id has held money. A refused one holds none: tollgate trace finds it in the logs, and the panel among its requests.\n',
+    );
+  });
+
   test('a refused catalog lists its faults', async () => {
     const faults = 'package.json:1: upstreams: must be a list of 0 to 200 entries\npackage.json:1: name: is not a field of the catalog';
     const result = await run(['catalog', 'apply', 'package.json'], new ServiceError('invalid_request', faults, 'yaml'));

@@ -20,7 +20,7 @@ export async function runCli(args: readonly string[], output: ProgramOutput, con
   let running: CliCommand | undefined;
   const writeError = args.includes('--json')
     ? (fault: Fault) => output.writeErr(`${JSON.stringify({ error: fault })}\n`)
-    : ({ message }: Fault) => output.writeErr(`error: ${nameOptions(message, running)}\n`);
+    : (fault: Fault) => output.writeErr(`error: ${nameOptions(fault.message, running)}${adviseOn(fault, running)}\n`);
   const program = buildProgram(COMMANDS, GROUPS, output, async (command, values, json) => {
     running = command;
     const connectOnce = async (): Promise<Messaging> => {
@@ -50,6 +50,12 @@ function nameOptions(message: string, command: CliCommand | undefined): string {
     const kind = command && Object.hasOwn(command.parameters, word) ? command.parameters[word]?.kind : undefined;
     return kind === undefined || kind === 'argument' ? word : `--${kebab(word)}`;
   });
+}
+
+/** A request that was refused holds no money, so that billing does not know it: it is looked for elsewhere. */
+function adviseOn({ code }: Fault, command: CliCommand | undefined): string {
+  if (command?.name !== 'request show' || code !== 'not_found') return '';
+  return ' A refused one holds none: tollgate trace finds it in the logs, and the panel among its requests.';
 }
 
 /** An error as `--json` shows it. */

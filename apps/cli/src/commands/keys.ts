@@ -103,7 +103,12 @@ export const keyCommands = [
       enabled: flag('accept it again'),
       disabled: flag('refuse it, and stop its running requests'),
     },
-    examples: ['key update ci --disabled', 'key update ci --name ci --expires 2027-01-31', "key update ci --note '' --expires-never"],
+    examples: [
+      'key update ci --models sim-fast',
+      'key update ci --disabled',
+      'key update ci --name ci --expires 2027-01-31',
+      "key update ci --note '' --expires-never",
+    ],
     endpoint: keyUpdate,
     request: ({ keyId, ...values }) => {
       const { name, note, expires, expiresNever, enabled, disabled, models, networks, rpm, concurrency, tpm, modelLimits } = values;

@@ -18,6 +18,7 @@ import { priceCommands } from './prices.js';
 import { projectCommands } from './projects.js';
 import { reconcileCommands } from './reconcile.js';
 import { requestCommands } from './requests.js';
+import { rotateKeysCommands } from './rotate-keys.js';
 import { tenantCommands } from './tenants.js';
 import { topCommands } from './top.js';
 import { traceCommands } from './trace.js';
@@ -52,6 +53,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...accountCommands,
   ...projectCommands,
   ...keyCommands,
+  ...rotateKeysCommands,
   ...budgetCommands,
   ...tenantCommands,
   ...moneyCommands,

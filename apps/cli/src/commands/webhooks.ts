@@ -32,14 +32,18 @@ const TEST_TIMEOUT_MS = 20_000;
 export const webhookCommands = [
   command({
     name: 'webhook add',
-    summary: 'Send money events to a URL from now on, and show the secret of their signatures once',
+    summary: 'Send money events to a URL or a person from now on, and show the secret of their signatures once',
     parameters: {
-      url: required(text(2_048, 'url'), 'https URL that gets each event by POST'),
+      url: required(text(2_048, 'url'), 'https URL that gets each event by POST, or mailto:ada@example.com with --format mail'),
       account: optional(accountId, 'only events of this account; default: of all accounts'),
-      format: optional(FORMAT, 'slack: one sentence, for chats; default json'),
+      format: optional(FORMAT, 'slack: one sentence, for chats; mail: one, by the mail server of the panel; default json'),
       allowPrivateNetwork: flag('allow loopback and private addresses, and http'),
     },
-    examples: ['webhook add --url https://hooks.example.com/tollgate', 'webhook add --url https://hooks.example.com/acme --account acme'],
+    examples: [
+      'webhook add --url https://hooks.example.com/tollgate',
+      'webhook add --url https://hooks.example.com/acme --account acme',
+      'webhook add --url mailto:ada@example.com --account acme --format mail',
+    ],
     endpoint: webhookAdd,
     request: ({ url, account, format, allowPrivateNetwork }) => ({ url, accountId: account, format, allowPrivateNetwork }),
     render: renderSecret,
@@ -176,8 +180,10 @@ function renderAnswer({ accepted, answer, milliseconds }: WebhookTestReply): str
 }
 
 function renderSecret(webhook: WebhookAdded): string {
-  const { webhookId, secret } = webhook;
+  const { webhookId, secret, format } = webhook;
   const rendered = renderWebhook(webhook);
+  // Mails are not signed.
+  if (format === 'mail') return `${rendered}\n\nThe panel sends the mails: webhook test ${webhookId} sends one now.`;
   return secret === null
     ? `${rendered}\n\nThis webhook was added before. Its secret is not shown again; webhook rotate ${webhookId} --grace 0s gives it a new one.`
     : `${rendered}\n\n${secret}\n\nThis is the secret of the signatures. It is shown once.`;
