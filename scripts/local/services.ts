@@ -191,8 +191,8 @@ function ownSettings(name: ServiceName, { connections, ports, secrets }: Parts):
       return { HOST: '127.0.0.1', PORT: String(connections.gatewayPort) };
     case 'panel': {
       const { databaseUrls, gatewayPort, panelPort } = connections;
-      const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
-      const urls = { PANEL_URL: urlOf(panelPort), GATEWAY_URL: urlOf(gatewayPort) };
+      const renderUrl = (port: number): string => `http://127.0.0.1:${port}`;
+      const urls = { PANEL_URL: renderUrl(panelPort), GATEWAY_URL: renderUrl(gatewayPort) };
       return { DATABASE_URL: databaseUrls.panel, PANEL_PORT: String(panelPort), ...urls };
     }
     case 'payments': {

@@ -163,6 +163,8 @@ function renderSuccess(name: string, { path, status }: Route, reply: Schema | un
   const headers = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
   if (path.endsWith('.csv'))
     return { description: 'A file, written as fast as it is read.', headers, content: { 'text/csv': { schema: { type: 'string' } } } };
+  if (path.endsWith('.pdf'))
+    return { description: 'A file.', headers, content: { 'application/pdf': { schema: { type: 'string', format: 'binary' } } } };
   if (status === 303) return { description: 'The browser goes to another address.', headers };
   const events = EVENTS[name];
   if (events)

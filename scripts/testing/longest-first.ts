@@ -12,7 +12,7 @@ interface TestFile {
 /** Order of end-to-end files: the long ones first, so that none runs alone at the end, then by size. A fresh clone has no measured times. */
 export default class LongestFirst {
   sort(tests: TestFile[]): TestFile[] {
-    const ranked = tests.map((test) => ({ test, rank: rankOf(readFileSync(test.path, 'utf8')), bytes: statSync(test.path).size }));
+    const ranked = tests.map((test) => ({ test, rank: rankTest(readFileSync(test.path, 'utf8')), bytes: statSync(test.path).size }));
     return ranked.sort((a, b) => a.rank - b.rank || b.bytes - a.bytes).map(({ test }) => test);
   }
 
@@ -24,7 +24,7 @@ export default class LongestFirst {
   cacheResults(): void {}
 }
 
-function rankOf(text: string): number {
+function rankTest(text: string): number {
   const rank = LONGEST.findIndex((pattern) => pattern.test(text));
   return rank === -1 ? LONGEST.length : rank;
 }

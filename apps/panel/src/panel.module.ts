@@ -51,6 +51,7 @@ import { PanelConfig } from './panel.config.js';
 import { Playground } from './playground/playground.js';
 import { PlaygroundKeys } from './playground/playground-keys.js';
 import { Services } from './services/services.js';
+import { StatementPdfs } from './statements/statement-pdfs.js';
 
 export interface PanelDependencies {
   config: PanelConfig;
@@ -129,6 +130,7 @@ export function panelModule(
       value(Services, services),
       value(Mailer, mailer),
       value(Recipients, new Recipients(prisma, mailer)),
+      value(StatementPdfs, new StatementPdfs()),
       value(PlatformWarnings, new PlatformWarnings(services)),
       value(
         AuditJournals,

@@ -16,6 +16,7 @@ import { MovementListRequest, movementList } from '#contracts/billing/movements.
 import { IdPipe } from '../http/id.pipe.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
+import { readNames } from '../services/read-names.js';
 import { onePage, Services } from '../services/services.js';
 import type {
   AdjustmentCreateReply,
@@ -26,12 +27,17 @@ import type {
   Statement,
   TopupCreateReply,
 } from '../shapes/billing.js';
+import { readStatement } from '../statements/statement.js';
+import { StatementPdfs } from '../statements/statement-pdfs.js';
 import { sendCsv } from './csv.js';
-import { readStatement, STATEMENT_COLUMNS, statementTable } from './statements.js';
+import { STATEMENT_COLUMNS, statementTable } from './statement-table.js';
 
 @Controller()
 export class MoneyController {
-  constructor(private readonly services: Services) {}
+  constructor(
+    private readonly services: Services,
+    private readonly pdfs: StatementPdfs,
+  ) {}
 
   @Handles('listMovements')
   movements(@Req() request: PanelRequest, @Input(MovementListRequest) query: MovementListRequest): Promise<MovementListReply> {
@@ -48,6 +54,20 @@ export class MoneyController {
   ): Promise<void> {
     const statement = await readStatement(this.services.askingFor(request), accountId, month);
     await sendCsv(response, `statement-${statement.month}.csv`, STATEMENT_COLUMNS, onePage(statementTable(statement)));
+  }
+
+  @Handles('downloadStatementPdf')
+  async downloadPdf(
+    @Req() request: PanelRequest,
+    @Res() response: Response,
+    @Param('accountId') accountId: string,
+    @Param('month') month: string,
+  ): Promise<void> {
+    const services = this.services.askingFor(request);
+    const statement = await readStatement(services, accountId, month);
+    const names = await readNames(services, ['account'], accountId);
+    const bytes = await this.pdfs.render(statement, names('account', statement.accountId) ?? '');
+    response.status(200).type('application/pdf').attachment(`statement-${statement.month}.pdf`).end(bytes);
   }
 
   @Handles('showStatement')

@@ -42,6 +42,8 @@ function parse(text: string, contentType: string | undefined): unknown {
 /** Files that one person downloads at once. Each holds up to 1,000 rows while its client reads. */
 const DOWNLOADS_MAX = 4;
 
+const FILE = /\.(csv|pdf)$/;
+
 /** Limits the files that each person downloads at once. */
 @Injectable()
 export class DownloadsInterceptor implements NestInterceptor {
@@ -49,7 +51,7 @@ export class DownloadsInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const { request, route } = readCall(context);
-    if (!route.path.endsWith('.csv')) return next.handle();
+    if (!FILE.test(route.path)) return next.handle();
     const leave = this.running.enter(requireCaller(request).userId);
     if (leave === undefined)
       throw new PanelError('rate_limit_exceeded', `${DOWNLOADS_MAX} of your downloads run. Wait for the end of one.`, {

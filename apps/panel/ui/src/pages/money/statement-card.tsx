@@ -1,4 +1,5 @@
 import { useLocation, useSearch } from 'wouter';
+import { MOVEMENT_NAMES } from '#contracts/rules/movement-names.js';
 import type { Statement, StatementLine } from '../../../../src/shapes/billing.js';
 import { useApi } from '../../data/api.js';
 import { monthAfter, readMonth, toMonth } from '../../data/months.js';
@@ -12,17 +13,6 @@ import { Table, TwoLines } from '../../parts/table.js';
 import { utcMonth } from '../../parts/time.js';
 import styles from './statement-card.module.css';
 import { listStatementTerms } from './statement-sums.js';
-
-const KINDS: Record<StatementLine['kind'], string> = {
-  topup: 'Top-up',
-  grant: 'Plan',
-  forfeit: 'End of a plan',
-  refund: 'Refund',
-  credit: 'Credit',
-  'credit-note': 'Credit note',
-  debit: 'Debit',
-  usage: 'Requests',
-};
 
 /** The statement of a month: its sum, and each line with the balance after it. */
 export function StatementCard() {
@@ -47,6 +37,11 @@ export function StatementCard() {
           <ButtonLink to={`/panel/v1/accounts/${account}/statements/${month}.csv`} icon="download" download>
             CSV
           </ButtonLink>
+          {month < toMonth(now) && (
+            <ButtonLink to={`/panel/v1/accounts/${account}/statements/${month}.pdf`} icon="download" download>
+              PDF
+            </ButtonLink>
+          )}
         </>
       }
     >
@@ -63,7 +58,7 @@ export function StatementCard() {
             grow: true,
             cell: ({ kind, reference, reason, requests }) => (
               <TwoLines
-                main={KINDS[kind]}
+                main={MOVEMENT_NAMES[kind]}
                 more={requests === null ? [reference, reason].filter(Boolean).join(', ') : plural(requests, 'request')}
               />
             ),

@@ -1,11 +1,9 @@
 import { accountList } from '#contracts/billing/accounts.js';
 import { type Movement, type MovementKind, movementList } from '#contracts/billing/movements.js';
 import { type UsageRow, usageQuery } from '#contracts/billing/usage.js';
-import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { PanelError } from '../errors/panel-error.js';
 import { type AskServices, collectRows, readPages } from '../services/services.js';
 import type { Statement, StatementLine } from '../shapes/billing.js';
-import { type Columns, fieldColumns } from './csv.js';
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 const DAY_MS = 24 * 3_600_000;
@@ -146,25 +144,4 @@ function usageLines({ start = '', requests, costPicoUsd, forfeitedPicoUsd }: Usa
 
 function magnitude(amount: bigint): bigint {
   return amount < 0n ? -amount : amount;
-}
-
-type TableLine = Omit<StatementLine, 'kind' | 'amountPicoUsd'> & {
-  kind: StatementLine['kind'] | 'opening' | 'closing';
-  amountPicoUsd: string | null;
-};
-
-export const STATEMENT_COLUMNS: Columns<TableLine> = {
-  ...fieldColumns('at', 'kind', 'reference', 'reason', 'requests'),
-  amountUsd: ({ amountPicoUsd }) => amountPicoUsd && renderUsd(parsePicoUsd(amountPicoUsd)),
-  balanceUsd: ({ balancePicoUsd }) => renderUsd(parsePicoUsd(balancePicoUsd)),
-};
-
-/** Returns the lines of a statement between its opening and closing amount. */
-export function statementTable({ from, to, openingPicoUsd, closingPicoUsd, lines }: Statement): TableLine[] {
-  const edge = { reference: null, reason: null, requests: null, amountPicoUsd: null };
-  return [
-    { ...edge, at: from, kind: 'opening', balancePicoUsd: openingPicoUsd },
-    ...lines,
-    { ...edge, at: to, kind: 'closing', balancePicoUsd: closingPicoUsd },
-  ];
 }
