@@ -79,10 +79,12 @@ describeWithBrowser('the catalog', () => {
     await form.getByLabel('Model').selectOption('sim-reason');
     await form.getByLabel('Output, USD').fill('2.50');
     await form.getByLabel('Takes effect').fill('2098-01-01T12:00:00');
+    await form.getByLabel('Reason').fill('cheaper hardware');
     await form.getByRole('button', { name: 'Schedule', exact: true }).click();
     const row = page.getByRole('row', { name: /sim-reason/ });
     await row.getByText('$2.50').waitFor();
     await row.getByText(/in \d+ days/).waitFor();
+    await row.getByText('cheaper hardware').waitFor();
     await row.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the price' }).click();
     await page.getByText('No price is scheduled').waitFor();

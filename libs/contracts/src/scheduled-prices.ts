@@ -4,6 +4,7 @@ import { Id, Instant, Nested, NestedList, PRICE_PLAN_LENGTH_MAX, Text } from './
 import { EmptyRequest, type ModelPrices } from './catalog.js';
 import { Endpoint } from './endpoint.js';
 import { ListImageStep, ListStep, ListTier } from './price-rules.js';
+import { REASON_LENGTH_MAX } from './rules/bounds.js';
 import { PRICE_STEPS_MAX, PRICE_TIERS_MAX } from './rules/price-rules.js';
 
 /** Prices in USD per million tokens, such as `"0.15"`, and per request and image, with the names of the catalog file. */
@@ -35,6 +36,8 @@ export class PriceScheduleRequest {
   @Nested(() => ListPrices) price!: ListPrices;
   /** In the future. Requests that are held after it have the price, once the revision has reached the gateways. */
   @Instant() effectiveAt!: string;
+  /** Why, for the journal and the history of the catalog. */
+  @IsOptional() @Text(REASON_LENGTH_MAX) reason?: string;
 }
 
 export interface ScheduledPrice {
@@ -42,6 +45,8 @@ export interface ScheduledPrice {
   model: string;
   price: ModelPrices;
   effectiveAt: string;
+  /** Null: none was given. */
+  reason: string | null;
   createdAt: string;
   /** Revision that it made. Null before its time. */
   revision: number | null;

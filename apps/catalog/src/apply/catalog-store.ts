@@ -119,8 +119,8 @@ function describeChange(before: number, { revision, changes }: ApplyOutcome, { f
 }
 
 /** A price that the model has already makes no revision; its row is about the scheduled price. */
-function describePriceChange(before: number, { revision, changes }: ApplyOutcome, { id }: DuePrice): AuditedChange {
-  const change = { action: 'price.apply', accountId: null, reason: 'scheduled price', before: { revision: before } };
+function describePriceChange(before: number, { revision, changes }: ApplyOutcome, { id, reason }: DuePrice): AuditedChange {
+  const change = { action: 'price.apply', accountId: null, reason: reason ?? 'scheduled price', before: { revision: before } };
   if (changes === null) return { ...change, target: `price/${id}`, after: { revision } };
   return { ...change, target: `revision/${revision}`, after: { revision, scheduledPriceId: id, ...changes } };
 }

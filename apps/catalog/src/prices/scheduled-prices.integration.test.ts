@@ -61,9 +61,13 @@ function apply(yaml: string): Promise<ApplyOutcome> {
   );
 }
 
-function schedule(model: string, usd: string, { id, effectiveAt = FUTURE }: { id?: string; effectiveAt?: string } = {}) {
+function schedule(
+  model: string,
+  usd: string,
+  { id, effectiveAt = FUTURE, reason }: { id?: string; effectiveAt?: string; reason?: string } = {},
+) {
   const price = { inputUsdPerMTok: usd, cachedInputUsdPerMTok: '0', outputUsdPerMTok: usd };
-  return prices.schedule({ scheduledPriceId: id, model, price, effectiveAt }, CALLER);
+  return prices.schedule({ scheduledPriceId: id, model, price, effectiveAt, reason }, CALLER);
 }
 
 /** Moves all scheduled times a hundred years back, as if the time had passed. */
@@ -92,10 +96,14 @@ const waiting = (id: string, model: string, picoUsd: string, effectiveAt = FUTUR
   model,
   price: { inputPicoUsd: picoUsd, cachedInputPicoUsd: '0', outputPicoUsd: picoUsd },
   effectiveAt,
+  reason: null,
   createdAt: expect.any(String) as never,
   revision: null,
   cancelledAt: null,
 });
+
+/** A price as the journal has it, whose rows have the reason apart. */
+const withoutReason = ({ reason: _, ...rest }: ScheduledPrice) => rest;
 
 test('a price waits for its time, and is then a revision whose text has it', async () => {
   await schedule('a', '2.50', { id: ID });
@@ -115,6 +123,23 @@ test('a price waits for its time, and is then a revision whose text has it', asy
       .replace('UsdPerMTok: "0"', 'UsdPerMTok: "0.00"'),
   );
   expect(await applyDue()).toBeNull();
+});
+
+test('the reason of a price is in the list, in the journal and in the history', async () => {
+  const reason = 'the upstream is cheaper from then on';
+  await schedule('a', '2', { id: ID, reason });
+  expect(await prices.list()).toEqual([{ ...waiting(ID, 'a', '2000000'), reason }]);
+  await timePasses();
+  await applyDue();
+  const { revisions } = await new Revisions(prisma).list({});
+  const journal = await prisma.catalogAudit.findMany({ orderBy: { id: 'asc' }, where: { action: { startsWith: 'price.' } } });
+  expect([journal.map((row) => [row.action, row.reason]), revisions[0]?.reason]).toEqual([
+    [
+      ['price.schedule', reason],
+      ['price.apply', reason],
+    ],
+    reason,
+  ]);
 });
 
 test('missed prices are applied in the order of their times', async () => {
@@ -243,9 +268,9 @@ test('each change is one audit entry, and none when nothing changed', async () =
     },
     {
       ...{ actor: 'user/7', action: 'price.schedule', target: `price/${OTHER_ID}`, before: null },
-      after: { ...waiting(OTHER_ID, 'b', '2000000') },
+      after: withoutReason(waiting(OTHER_ID, 'b', '2000000')),
     },
-    { ...{ actor: 'user/7', action: 'price.schedule', target: `price/${ID}`, before: null }, after: { ...scheduled } },
+    { ...{ actor: 'user/7', action: 'price.schedule', target: `price/${ID}`, before: null }, after: withoutReason(scheduled) },
   ]);
 });
 

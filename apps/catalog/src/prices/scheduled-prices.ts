@@ -31,7 +31,8 @@ export class ScheduledPrices {
       if (existing) return { result: sameOrConflict(existing, row), change: null };
       await check(tx, row);
       const result = render(await tx.scheduledPrice.create({ data: { ...row, ...writtenColumns(row) } }));
-      return { result, change: { ...describeChange('price.schedule', row.id), before: null, after: { ...result } } };
+      const { reason, ...after } = result;
+      return { result, change: { ...describeChange('price.schedule', row.id), reason, before: null, after } };
     });
   }
 
@@ -68,12 +69,13 @@ export class ScheduledPrices {
 type Row = Prisma.ScheduledPriceGetPayload<object>;
 type NewRow = Omit<Row, 'createdAt' | 'revision' | 'cancelledAt'>;
 
-function toRow({ scheduledPriceId, model, price, effectiveAt }: PriceScheduleRequest): NewRow {
+function toRow({ scheduledPriceId, model, price, effectiveAt, reason }: PriceScheduleRequest): NewRow {
   return {
     id: scheduledPriceId ?? randomUUID(),
     modelId: model,
     ...toPriceColumns(parseListPrices(price)),
     effectiveAt: new Date(effectiveAt),
+    reason: reason ?? null,
   };
 }
 
@@ -107,12 +109,13 @@ function describeChange(action: string, id: string) {
   return { action, accountId: null, target: `price/${id}`, reason: null };
 }
 
-function render({ id, modelId, effectiveAt, createdAt, revision, cancelledAt, ...price }: Row): ScheduledPrice {
+function render({ id, modelId, effectiveAt, reason, createdAt, revision, cancelledAt, ...price }: Row): ScheduledPrice {
   return {
     scheduledPriceId: id,
     model: modelId,
     price: renderPriceText(toPrice(price)),
     effectiveAt: effectiveAt.toISOString(),
+    reason,
     createdAt: createdAt.toISOString(),
     revision,
     cancelledAt: cancelledAt?.toISOString() ?? null,

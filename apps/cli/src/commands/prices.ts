@@ -39,13 +39,14 @@ export const priceCommands = [
         'keep or drop the steps, tiers and image classes that the model has at that time; required if it has some',
       ),
       at: required(instant, 'time at which the price takes effect'),
+      reason: optional(text(500), 'why, for the journal and the history of the catalog'),
     },
     examples: [
-      'price schedule --model qwen3-8b --input 0.12 --cached 0.012 --output 0.48 --at 2027-01-01',
+      'price schedule --model qwen3-8b --input 0.12 --cached 0.012 --output 0.48 --at 2027-01-01 --reason "cheaper hardware"',
       'price schedule --model claude-sonnet --input 3 --cached 0.3 --output 15 --rules keep --at 2027-01-01',
     ],
     endpoint: priceSchedule,
-    request: ({ model, input, cached, cacheWrite, cacheWriteHour, output, request, image, at }) => ({
+    request: ({ model, input, cached, cacheWrite, cacheWriteHour, output, request, image, at, reason }) => ({
       model,
       price: {
         inputUsdPerMTok: input,
@@ -57,6 +58,7 @@ export const priceCommands = [
         imageUsd: image,
       },
       effectiveAt: at,
+      reason,
     }),
     prepare: async (request, { rules }, messaging) => ({
       ...request,
@@ -80,6 +82,7 @@ export const priceCommands = [
         'CACHED $/M': (row) => renderPerMillion(row.price.cachedInputPicoUsd),
         'OUT $/M': (row) => renderPerMillion(row.price.outputPicoUsd),
         ...otherColumn(prices),
+        ...(prices.some(({ reason }) => reason) && { REASON: (row) => row.reason }),
       }),
   }),
   command({
@@ -125,7 +128,7 @@ async function readRules(
   return kept;
 }
 
-function renderPrice({ scheduledPriceId, model, price, effectiveAt, cancelledAt }: ScheduledPrice): string {
+function renderPrice({ scheduledPriceId, model, price, effectiveAt, reason, cancelledAt }: ScheduledPrice): string {
   return renderFields({
     price: scheduledPriceId,
     model,
@@ -134,6 +137,7 @@ function renderPrice({ scheduledPriceId, model, price, effectiveAt, cancelledAt 
     'cached input': renderPerMillion(price.cachedInputPicoUsd),
     output: renderPerMillion(price.outputPicoUsd),
     ...(hasOtherPrices(price) && { besides: renderOtherPrices(price).join(', ') }),
+    ...(reason && { reason }),
     cancelled: cancelledAt,
   });
 }

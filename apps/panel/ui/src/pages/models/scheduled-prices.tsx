@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
+import { REASON_LENGTH_MAX } from '#contracts/rules/bounds.js';
 import { renderListPrices } from '#money/list-prices.js';
 import { renderUsd } from '#money/pico-usd.js';
 import { LIST_PRICE_DIGITS } from '#money/price.js';
@@ -73,10 +74,10 @@ export function ScheduledPriceList() {
             {
               head: 'Model',
               grow: true,
-              cell: ({ model, price }) => (
+              cell: ({ model, price, reason }) => (
                 <TwoLines
                   main={<Link to={linkTo(`models/${encodeURIComponent(model)}`)}>{model}</Link>}
-                  more={otherPrices(price).join(' · ')}
+                  more={[...otherPrices(price), reason].filter(Boolean).join(' · ')}
                 />
               ),
             },
@@ -140,6 +141,7 @@ function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onClose: (
   const [model, setModel] = useState(models[0]?.id ?? '');
   const [price, setPrice] = useState(() => readPrices(models[0]));
   const [at, setAt] = useState('');
+  const [reason, setReason] = useState('');
   const now = useNow(1_000);
   const rules = readRules(models.find(({ id }) => id === model));
   const effectiveAt = at ? new Date(at).toISOString() : undefined;
@@ -151,6 +153,7 @@ function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onClose: (
       model,
       price: { ...plainPrices(price), ...rules },
       effectiveAt: effectiveAt ?? '',
+      ...(reason.trim() && { reason: reason.trim() }),
     } satisfies PriceScheduleBody,
   }));
   const isPast = effectiveAt !== undefined && Date.parse(effectiveAt) <= now;
@@ -189,6 +192,13 @@ function SchedulePrice({ models, onClose }: { models: CatalogModel[]; onClose: (
         fault={isPast ? 'It is past. Choose a later time; a price that holds at once is a change of the file.' : null}
         hint={effectiveAt ? inUtc(effectiveAt) : 'Requests that are held after it have the price.'}
         required
+      />
+      <TextField
+        label="Reason"
+        hint="For the journal and the history. May be left out."
+        value={reason}
+        onText={setReason}
+        maxLength={REASON_LENGTH_MAX}
       />
     </DialogForm>
   );
