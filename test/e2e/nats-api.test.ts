@@ -4,6 +4,7 @@ import { Ajv } from 'ajv';
 import { connect, JSONCodec, type Msg, type NatsConnection } from 'nats';
 import { parse } from 'yaml';
 import { everyEndpoint } from '#contracts/every-contract.js';
+import { replicaStatus } from '#contracts/replica-status.js';
 import { FakeStripe, STRIPE_KEY, STRIPE_SECRET } from '#testing/fake-stripe.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { JournalWatch, type WrittenRow } from './journal-watch.js';
@@ -294,12 +295,15 @@ test('service discovery lists exactly the subjects of the page', async () => {
   for (const service of ['billing', 'catalog', 'gateway', 'panel', 'payments']) {
     const { reply } = await ask('cli', `$SRV.INFO.${service}`, {});
     const subjects = (reply.endpoints as { subject: string }[]).map(({ subject }) => subject);
-    served.push(...subjects.map((subject) => subject.replace(/\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '.<replicaId>')));
+    expect(subjects).toContain(replicaStatus.subject);
+    const own = subjects.filter((subject) => subject !== replicaStatus.subject);
+    served.push(...own.map((subject) => subject.replace(/\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '.<replicaId>')));
   }
   const examples = [...new Set(EXAMPLES.map(({ subject }) => subject))];
   const ofUsers = [...RECORDED].map((subject) => `${subject}.by.*`);
   const documented = [...examples, ...ofUsers, 'billing.v1.hold.apply.<replicaId>'];
   expect(served.sort()).toEqual(documented.sort());
+  expect(PAGE).toContain(`request --replies 0 --timeout 1s ${replicaStatus.subject} '{}'`);
   expect(served.filter((subject) => !/^(billing|catalog|gateway|panel|payments)\.v1\./.test(subject))).toEqual([]);
 });
 
