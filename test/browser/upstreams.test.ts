@@ -53,6 +53,11 @@ describeWithBrowser('upstreams', () => {
       await page.goto('/panel/a/all/upstreams/second');
       await page.getByRole('heading', { name: 'No model has a route to it' }).waitFor();
       await page.getByText(url).waitFor();
+      await page.getByRole('button', { name: 'Test', exact: true }).click();
+      await dialog.getByLabel('Model to test').fill('sim-embed');
+      expect(await axeFindings(page)).toEqual([]);
+      await dialog.getByRole('button', { name: 'Start test' }).click();
+      await dialog.getByText(/vectors of \d+ dimensions/).waitFor();
       expect(problems.filter((problem) => !problem.includes('400'))).toEqual([]);
       await page.context().close();
     } finally {

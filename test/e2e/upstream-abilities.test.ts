@@ -120,6 +120,7 @@ test.each<[Kind, own: Record<string, string>, found: Partial<UpstreamCapabilitie
       'reasoning-effort': 'unclear',
       'reasoning-switch': 'skipped',
       'cache-key': 'unclear',
+      embeddings: 'no',
       'json-object': 'yes',
     },
     {},
@@ -152,6 +153,7 @@ test.each<[Kind, own: Record<string, string>, found: Partial<UpstreamCapabilitie
     requests: expect.any(Number),
     promptTokens: expect.any(Number),
     outputTokens: expect.any(Number),
+    embeddings: [],
     modelFacts: { input: ['text', 'image'], reasoning: false, contextTokens: 131_072 },
   });
   expect(end.requests).toBeLessThan(40);

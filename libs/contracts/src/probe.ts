@@ -126,6 +126,8 @@ export interface UpstreamProbeEnd {
   capabilities: UpstreamCapabilities;
   changes: CapabilityChange[];
   /** Facts for the model entry. `contextTokens` is what the upstream lists. */
+  /** Models that made a vector, with its length: the tested one, and those for embeddings that the catalog routes to the upstream. */
+  embeddings: { model: string; dimensions: number }[];
   modelFacts: { input: ('text' | 'image')[]; reasoning: boolean; contextTokens: number | null };
 }
 

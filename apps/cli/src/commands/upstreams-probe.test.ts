@@ -28,6 +28,7 @@ const END: UpstreamProbeEnd = {
     { name: 'seed', catalog: true, found: false },
     { name: 'systemMessages', catalog: 'anywhere', found: 'first' },
   ],
+  embeddings: [],
   modelFacts: { input: ['text'], reasoning: false, contextTokens: null },
 };
 
@@ -112,6 +113,18 @@ test.each([
   ],
 ])('%s is a usage error, and no service is called', async (line, error) => {
   expect(await run(line)).toEqual({ code: 2, out: [], err: `error: ${error}\n`, asked: null });
+});
+
+test('a model for embeddings alone is no failure, and its entry has the length of its vectors', async () => {
+  const end = { ...END, servesText: false, embeddings: [{ model: 'embed-1', dimensions: 1_536 }] };
+  const { code, out } = await run('upstreams test new --url http://127.0.0.1:8000/v1 --model embed-1', [START, end]);
+  expect({ code, text: out.at(-1) }).toMatchObject({ code: 0, text: expect.stringContaining('It serves embeddings, and no text.') });
+  expect(out.at(-1)).toContain(`    embeddingDimensions: 1536
+    price:
+      inputUsdPerMTok: "0.10"
+      cachedInputUsdPerMTok: "0.10"
+      outputUsdPerMTok: "0"
+`);
 });
 
 test('shows each check when it is done, then the result', async () => {

@@ -51,7 +51,7 @@ const PARAMETERS = {
 export const upstreamTestCommands: readonly CliCommand[] = [
   {
     name: 'upstreams test',
-    summary: 'Probe what an upstream supports with small requests; exit code 1 if it cannot serve plain text',
+    summary: 'Probe what an upstream supports with small requests; exit code 1 if it serves neither text nor embeddings',
     parameters: PARAMETERS,
     examples: [
       'upstreams test local',
@@ -80,7 +80,10 @@ export const upstreamTestCommands: readonly CliCommand[] = [
         throw withOptionName(error);
       }
       if (start === undefined || end === undefined) throw new Error('the test did not finish');
-      return { text: json ? renderReport(start, checks, end) : renderEnd(end, request), failed: !end.servesText };
+      return {
+        text: json ? renderReport(start, checks, end) : renderEnd(end, request),
+        failed: !end.servesText && end.embeddings.length === 0,
+      };
     },
   },
 ];
@@ -192,14 +195,16 @@ function renderCheck({ title, verdict, evidence }: UpstreamCheck): string {
 
 /** Renders the result: speed, cost, and the entry for the catalog. */
 function renderEnd(end: UpstreamProbeEnd, request: ProbeRequest): string {
-  const { firstContentMs, tokensPerSecond, requests, promptTokens, outputTokens, servesText } = end;
+  const { firstContentMs, tokensPerSecond, requests, promptTokens, outputTokens, servesText, embeddings } = end;
   const speed = [
     firstContentMs === null ? undefined : `first token after ${firstContentMs} ms`,
     tokensPerSecond === null ? undefined : `${tokensPerSecond} tokens a second`,
   ].filter((part) => part !== undefined);
   const cost = `${requests} requests with ${promptTokens} prompt and ${outputTokens} output tokens, billed to no account`;
   const lines = ['', ...(speed.length > 0 ? [speed.join(', ')] : []), cost, ''];
-  if (!servesText) return [...lines, 'IT CANNOT SERVE PLAIN TEXT'].join('\n');
+  const [embedding] = embeddings;
+  if (!servesText && embedding === undefined) return [...lines, 'IT CANNOT SERVE PLAIN TEXT'].join('\n');
+  if (!servesText) lines.push('It serves embeddings, and no text.', '');
   return [...lines, ...('candidate' in request ? renderEntry(request, end) : renderDifference(end))].join('\n');
 }
 
@@ -221,7 +226,10 @@ function renderDifference({ changes, capabilities }: UpstreamProbeEnd): string[]
 }
 
 /** Renders a first catalog entry, with example prices. */
-function renderEntry({ upstreamId, candidate, model }: CandidateProbeRequest, { capabilities, modelFacts }: UpstreamProbeEnd): string[] {
+function renderEntry(
+  { upstreamId, candidate, model }: CandidateProbeRequest,
+  { servesText, embeddings, capabilities, modelFacts }: UpstreamProbeEnd,
+): string[] {
   const { kind, baseUrl, apiKeyEnv, apiKeyFile, auth, proxy, path, query, headers, body, allowPrivateNetwork, tls } = candidate;
   const differences = differing(capabilities);
   const upstream = {
@@ -244,10 +252,17 @@ function renderEntry({ upstreamId, candidate, model }: CandidateProbeRequest, { 
     id: legalId(model, upstreamId),
     ownedBy: 'us',
     contextTokens: modelFacts.contextTokens ?? 32_768,
-    maxOutputTokens: Math.min(8_192, modelFacts.contextTokens ?? 8_192),
-    input: modelFacts.input,
-    ...(modelFacts.reasoning && { reasoning: true }),
-    price: { inputUsdPerMTok: '0.10', cachedInputUsdPerMTok: '0.01', outputUsdPerMTok: '0.40' },
+    ...(servesText
+      ? {
+          maxOutputTokens: Math.min(8_192, modelFacts.contextTokens ?? 8_192),
+          input: modelFacts.input,
+          ...(modelFacts.reasoning && { reasoning: true }),
+          price: { inputUsdPerMTok: '0.10', cachedInputUsdPerMTok: '0.01', outputUsdPerMTok: '0.40' },
+        }
+      : {
+          embeddingDimensions: embeddings[0]?.dimensions,
+          price: { inputUsdPerMTok: '0.10', cachedInputUsdPerMTok: '0.10', outputUsdPerMTok: '0' },
+        }),
     routes: [{ upstream: upstreamId, model }],
   };
   const yours = modelFacts.contextTokens === null ? 'Sizes and prices are examples: set your own.' : 'Prices are examples: set your own.';

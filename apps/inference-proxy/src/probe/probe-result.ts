@@ -47,6 +47,9 @@ export interface ProbeResult {
   closedAfterMs?: number;
 }
 
+/** The length of a vector that the model made, or why it made none. */
+export type EmbeddingResult = { dimensions: number | undefined; failure?: undefined } | { failure: ProbeFailure };
+
 export interface ProbeFailure {
   kind: FailureKind;
   code: UpstreamFailureCode;

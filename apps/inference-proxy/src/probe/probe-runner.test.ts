@@ -72,6 +72,16 @@ test('an upstream of the catalog, with its first routed model and its catalog en
   expect(events.at(-1)).toMatchObject({ type: 'test-end', servesText: false, capabilities: { seed: false }, changes: [] });
 });
 
+test('an upstream with models for embeddings alone is tested with the first of them', async () => {
+  messaging.answer(routeList, () => ({
+    revision: 1,
+    upstreams: [upstream],
+    models: [{ id: 'e', embeds: true as const, routes: [route('dead', 'embed-1')] }],
+  }));
+  expect((await run({ upstreamId: 'dead' }))[0]).toMatchObject({ model: 'embed-1' });
+  expect(recorded.map(({ row }) => row.models)).toEqual([['embed-1']]);
+});
+
 test('a given model', async () => {
   expect((await run({ upstreamId: 'dead', model: 'theirs-9' }))[0]).toMatchObject({ model: 'theirs-9' });
 });

@@ -65,8 +65,12 @@ export class ProbeRunner {
   }
 
   /** Writes the audit row before the first request: a test costs money, and sends a key. */
-  private async record({ upstream, isInCatalog, models }: ProbeJob, { actor, actorName, ip, requestId, via }: Caller): Promise<void> {
-    const row = { upstreamId: upstream.id, models: [...models], ...(!isInCatalog && { host: new URL(upstream.baseUrl).host }), via };
+  private async record(
+    { upstream, isInCatalog, models, embeddingModels = [] }: ProbeJob,
+    { actor, actorName, ip, requestId, via }: Caller,
+  ): Promise<void> {
+    const tested = [...new Set([...models, ...embeddingModels])].slice(0, 1 + OTHER_MODELS_MAX);
+    const row = { upstreamId: upstream.id, models: tested, ...(!isInCatalog && { host: new URL(upstream.baseUrl).host }), via };
     try {
       await this.messaging.request(upstreamTestRecord, row, { actor: { actor, actorName, ip, requestId } });
     } catch (error) {
@@ -83,11 +87,13 @@ export class ProbeRunner {
     const upstream = catalog.upstreams.find(({ id }) => id === upstreamId);
     if (upstream === undefined)
       throw new ServiceError('not_found', `The catalog has no upstream ${upstreamId}, or it is disabled.`, 'upstreamId');
-    // The checks are about replies in words.
-    const routed = catalog.models.flatMap(({ embeds, routes }) =>
-      embeds ? [] : routes.filter((route) => route.upstream === upstreamId).map((route) => route.model),
-    );
-    const [first, ...others] = model === undefined ? [...new Set(routed)] : [model];
+    const listRouted = (isForEmbeddings: boolean): string[] => {
+      const routed = catalog.models.filter(({ embeds = false }) => embeds === isForEmbeddings).flatMap(({ routes }) => routes);
+      return [...new Set(routed.filter((route) => route.upstream === upstreamId).map((route) => route.model))];
+    };
+    // Most checks are about replies in words.
+    const embeddingModels = model === undefined ? listRouted(true).slice(0, OTHER_MODELS_MAX) : [];
+    const [first = embeddingModels[0], ...others] = model === undefined ? listRouted(false) : [model];
     if (first === undefined)
       throw new ServiceError('invalid_request', 'model is missing: no model of the catalog is routed to this upstream', 'model');
     const own = catalog.models.flatMap(({ routes }) => routes).find((route) => route.upstream === upstreamId && route.model === first);
@@ -97,6 +103,7 @@ export class ProbeRunner {
       isInCatalog: true,
       models: [first, ...others.slice(0, OTHER_MODELS_MAX)],
       contextTokens,
+      embeddingModels,
     };
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
+import { EMBEDDING_DIMENSIONS_MAX } from '#contracts/rules/bounds.js';
 import { CompletionCollector } from '#inference/completion-collector.js';
 import { estimateBilledPromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt } from '#inference/prompt-size.js';
@@ -11,8 +12,9 @@ import { ConnectionFault } from '../failures/connection-fault.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { UpstreamClient } from '../routing/upstream-client.js';
 import { readApiKey, whyNoKey } from '../transport/api-key.js';
+import { isObject } from '../upstreams/replies/json-object.js';
 import { type Observation, observeAdapter } from './observe-adapter.js';
-import type { ProbeFailure, ProbeRequest, ProbeResult } from './probe-result.js';
+import type { EmbeddingResult, ProbeFailure, ProbeRequest, ProbeResult } from './probe-result.js';
 
 /** Enough for a model that reasons about a simple question; costs next to nothing. */
 const OUTPUT_TOKENS_DEFAULT = 512;
@@ -92,13 +94,36 @@ export class Prober {
     }
   }
 
+  /** Asks the model for one vector. Rejects only with the signal's reason. */
+  async embed(): Promise<EmbeddingResult> {
+    const seen: Observation = {};
+    const signal = AbortSignal.any([this.signal, AbortSignal.timeout(this.limitMs)]);
+    const request = { ...toRequest({ turns: [] }, this.model), embedding: { inputs: ['pong'] } };
+    let dimensions: number | undefined;
+    const onReply = (reply: Record<string, unknown>): void => {
+      dimensions = readDimensions(reply);
+    };
+    try {
+      // The length is not known before: no vector has the longest one that is allowed, and the reply tells its own.
+      const options = { onReply, embeddingDimensions: EMBEDDING_DIMENSIONS_MAX };
+      for await (const _ of this.open(request, seen, signal, options));
+    } catch (error) {
+      this.signal.throwIfAborted();
+      const failure = dimensions === undefined ? this.describe(error, seen) : undefined;
+      this.tally.requests += 1;
+      return failure === undefined ? { dimensions } : { failure };
+    }
+    this.tally.requests += 1;
+    return { dimensions };
+  }
+
   async close(): Promise<void> {
     this.client.credential?.close();
     await this.client.close();
   }
 
   private async attempt(probe: ProbeRequest): Promise<ProbeResult> {
-    const limitMs = Math.max(1_000, Math.min(this.hasAnswered ? PROBE_MS : FIRST_PROBE_MS, this.deadline - Date.now()));
+    const { limitMs } = this;
     const left = new AbortController();
     const timeout = AbortSignal.timeout(limitMs);
     const reading = new ReplyReader();
@@ -123,16 +148,36 @@ export class Prober {
     return this.count(reading.result(seen));
   }
 
+  /** Milliseconds that the next request may take. */
+  private get limitMs(): number {
+    return Math.max(1_000, Math.min(this.hasAnswered ? PROBE_MS : FIRST_PROBE_MS, this.deadline - Date.now()));
+  }
+
   private call(probe: ProbeRequest, seen: Observation, signal: AbortSignal): ReturnType<typeof callUpstream> {
-    const request = toRequest(probe, this.model);
-    const outputTokensMax = probe.outputTokensMax ?? OUTPUT_TOKENS_DEFAULT;
+    return this.open(toRequest(probe, this.model), seen, signal, probe);
+  }
+
+  private open(
+    request: InferenceRequest,
+    seen: Observation,
+    signal: AbortSignal,
+    { outputTokensMax = OUTPUT_TOKENS_DEFAULT, capabilities, embeddingDimensions, onReply }: OpenOptions,
+  ): ReturnType<typeof callUpstream> {
     const promptTokensEstimate = estimateBilledPromptTokens(measurePrompt(request), TOKENS_PER_IMAGE);
-    const upstream = { ...this.upstream, capabilities: { ...this.capabilities, ...probe.capabilities } };
+    const upstream = { ...this.upstream, capabilities: { ...this.capabilities, ...capabilities } };
     const client = { ...this.client, upstream, adapter: observeAdapter(this.client.adapter, seen) };
-    const ticket = { holdId: '', accountId: '', requestId: 'probe', outputTokensMax, promptTokensEstimate, leaseMs: 1 };
+    const ticket = {
+      holdId: '',
+      accountId: '',
+      requestId: 'probe',
+      outputTokensMax,
+      promptTokensEstimate,
+      embeddingDimensions,
+      leaseMs: 1,
+    };
     const meter = new UsageMeter({ promptTokensEstimate, outputTokensMax });
     const path = this.client.findPath(this.model);
-    return callUpstream({ client, model: this.model, path }, { request, ticket }, meter, this.apiKey, signal);
+    return callUpstream({ client, model: this.model, path, onReply }, { request, ticket }, meter, this.apiKey, signal);
   }
 
   private count(result: ProbeResult): ProbeResult {
@@ -164,6 +209,19 @@ export class Prober {
       await new Promise(setImmediate);
     }
   }
+}
+
+interface OpenOptions extends Pick<ProbeRequest, 'outputTokensMax' | 'capabilities'> {
+  embeddingDimensions?: number;
+  onReply?: (reply: Record<string, unknown>) => void;
+}
+
+/** Returns the length of the first vector of a reply; undefined without one. */
+function readDimensions({ data }: Record<string, unknown>): number | undefined {
+  const [first] = Array.isArray(data) ? (data as unknown[]) : [];
+  const vector = isObject(first) ? first.embedding : undefined;
+  if (Array.isArray(vector)) return vector.length;
+  return typeof vector === 'string' ? Buffer.from(vector, 'base64').length / Float32Array.BYTES_PER_ELEMENT : undefined;
 }
 
 /** Collects one reply. */

@@ -67,7 +67,8 @@ async function reach(
   let end: UpstreamProbeEnd | undefined;
   for await (const events of runProbe({ upstream: upstream(over), isInCatalog: false, models: [model] }, NEVER)) {
     for (const event of events) {
-      if (event.type === 'check-end') checks[event.check.id] = `${event.check.verdict}: ${event.check.evidence}`;
+      if (event.type === 'check-end' && event.check.id !== 'embeddings')
+        checks[event.check.id] = `${event.check.verdict}: ${event.check.evidence}`;
       if (event.type === 'test-end') end = event;
     }
   }
@@ -303,12 +304,63 @@ describe('an upstream that answers and does not serve', () => {
 test('an upstream with Retry-After is waited for once', async () => {
   let calls = 0;
   const host = await serve((request, response, body) => {
-    calls += 1;
+    if (!request.url?.endsWith('/embeddings')) calls += 1;
     if (calls === 1) respond(429, { error: { message: 'slow down' } }, { 'retry-after': '1' })(request, response, body);
     else respond(404, { error: { message: 'no model' } })(request, response, body);
   });
   const { checks } = await reach({ baseUrl: `http://${host}/v1` });
   expect({ calls, plain: checks.plain }).toEqual({ calls: 2, plain: 'no: refused with 404: “no model”' });
+});
+
+describe('embeddings', () => {
+  const VECTOR = Buffer.from(new Float32Array([1, 0, 0]).buffer).toString('base64');
+  /** A server whose models `embed-…` make vectors and no text, and whose other models make text and no vectors. */
+  const answer: Answer = (request, response, body) => {
+    const isAsked = request.url?.endsWith('/embeddings') === true;
+    if (isAsked !== String(body.model).startsWith('embed'))
+      return respond(400, { error: { message: 'not by this model' } })(request, response, body);
+    const text = { choices: [{ index: 0, message: { content: 'pong' }, finish_reason: 'stop' }] };
+    const vectors = { data: [{ index: 0, embedding: body.model === 'embed-numbers' ? [1, 0] : VECTOR }] };
+    respond(200, isAsked ? vectors : text)(request, response, body);
+  };
+
+  async function findEmbeddings(models: readonly [string], embeddingModels?: string[], over: Partial<Upstream> = {}) {
+    const entry = upstream({ baseUrl: `http://${await serve(answer)}/v1`, ...over });
+    const checks: Record<string, string> = {};
+    let end: UpstreamProbeEnd | undefined;
+    for await (const events of runProbe({ upstream: entry, isInCatalog: true, models, embeddingModels }, NEVER)) {
+      for (const event of events) {
+        if (event.type === 'check-end' && event.check.id.startsWith('embeddings'))
+          checks[event.check.id] = `${event.check.verdict}: ${event.check.evidence}`;
+        if (event.type === 'test-end') end = event;
+      }
+    }
+    return { checks, servesText: end?.servesText, embeddings: end?.embeddings };
+  }
+
+  test('a model for embeddings alone makes vectors, whose length is found', async () => {
+    expect(await findEmbeddings(['embed-base64'])).toEqual({
+      checks: { embeddings: 'yes: vectors of 3 dimensions' },
+      servesText: false,
+      embeddings: [{ model: 'embed-base64', dimensions: 3 }],
+    });
+  });
+
+  test('the models that the catalog has for embeddings are asked besides the tested one', async () => {
+    expect(await findEmbeddings(['chat-1'], ['embed-numbers', 'chat-2'])).toEqual({
+      checks: {
+        embeddings: 'no: refused with 400: “not by this model”',
+        'embeddings:embed-numbers': 'yes: vectors of 2 dimensions',
+        'embeddings:chat-2': 'no: refused with 400: “not by this model”',
+      },
+      servesText: true,
+      embeddings: [{ model: 'embed-numbers', dimensions: 2 }],
+    });
+  });
+
+  test('a dialect without embeddings is not asked', async () => {
+    expect(await findEmbeddings(['chat-1'], [], { kind: 'anthropic-messages' })).toMatchObject({ checks: {}, embeddings: [] });
+  });
 });
 
 test('cancelling the probe ends it at once, in the middle of a request', async () => {

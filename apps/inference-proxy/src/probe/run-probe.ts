@@ -1,4 +1,5 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
+import { EMBEDDING_KINDS } from '#contracts/dialects.js';
 import type { CapabilityChange, UpstreamCheck, UpstreamProbeEnd, UpstreamProbeEvent } from '#contracts/probe.js';
 import type { FailureKind } from '../failures/upstream-failure.js';
 import type { Check, Notes } from './checks/check.js';
@@ -11,7 +12,7 @@ import { toolChecks } from './checks/tools.js';
 import { turnChecks } from './checks/turns.js';
 import { DIALECT_PROBES, isSpecial, type Variant } from './dialect-probes.js';
 import { listModels } from './list-models.js';
-import { type Finding, judgeFailure, type ProbeResult } from './probe-result.js';
+import { type Finding, judgeFailure, type ProbeFailure, type ProbeResult } from './probe-result.js';
 import { Prober } from './prober.js';
 
 /** In the order in which they run: later checks use what earlier ones found. */
@@ -27,6 +28,8 @@ export interface ProbeJob {
   /** Model names at the upstream. All checks run on the first; the others get one request. */
   models: readonly [string, ...string[]];
   contextTokens?: number;
+  /** Names of models for embeddings at the upstream. The first model is asked for embeddings too. Default: none. */
+  embeddingModels?: readonly string[];
 }
 
 /** Probes one upstream and yields each check as it ends. Throws only the signal's reason. */
@@ -42,7 +45,9 @@ export async function* runProbe(job: ProbeJob, signal: AbortSignal): AsyncGenera
     notes.context = readContext(job, notes, model);
     for (const check of servesText ? checksFor(upstream.kind) : []) yield [await perform(check, prober, notes, deadline)];
     for (const other of servesText ? others : []) yield [await askOther(prober, other)];
-    yield [describeEnd(job, prober, notes, servesText)];
+    const embeddings: UpstreamProbeEnd['embeddings'] = [];
+    for (const one of listEmbeddingModels(job, notes)) yield [await askEmbeddings(prober, one, embeddings)];
+    yield [{ ...describeEnd(job, prober, notes, servesText), embeddings }];
   } finally {
     await prober.close();
   }
@@ -63,6 +68,7 @@ async function* reach(prober: Prober, notes: Notes, signal: AbortSignal): AsyncG
     yield [tell('model', 'model', undefined), tell('plain', 'plain reply', undefined)];
     return false;
   }
+  notes.isReached = true;
   notes.listed = await listModels(prober.client, (path) => prober.headersFor(path), signal);
   notes.reasoningField = plain.reasoningField;
   // Set before the checks run, or they would look for their answers in the reasoning.
@@ -148,6 +154,34 @@ async function askOther(prober: Prober, model: string): Promise<UpstreamProbeEve
   }
 }
 
+/** Returns the models to ask for embeddings. With a path or body of its own for replies in words, only those that are for embeddings. */
+function listEmbeddingModels({ upstream, models: [model], embeddingModels = [] }: ProbeJob, { isReached }: Notes): string[] {
+  if (!isReached || !EMBEDDING_KINDS.includes(upstream.kind)) return [];
+  return [...new Set([...(upstream.path == null && upstream.body == null ? [model] : []), ...embeddingModels])];
+}
+
+/** Asks one model for a vector, and notes its length in `found`. */
+async function askEmbeddings(prober: Prober, model: string, found: UpstreamProbeEnd['embeddings']): Promise<UpstreamProbeEvent> {
+  const startedAt = performance.now();
+  const isFirst = model === prober.model;
+  const asked = isFirst ? prober : prober.withModel(model);
+  try {
+    const { dimensions, failure } = { dimensions: undefined, ...(await asked.embed()) };
+    if (dimensions !== undefined) found.push({ model, dimensions });
+    const about = isFirst ? { id: 'embeddings', title: 'embeddings' } : { id: `embeddings:${model}`, title: `embeddings of ${model}` };
+    return checkEnd(about, judgeEmbedding(dimensions, failure), performance.now() - startedAt);
+  } finally {
+    if (!isFirst) await asked.close();
+  }
+}
+
+function judgeEmbedding(dimensions: number | undefined, failure: ProbeFailure | undefined): Finding {
+  if (failure !== undefined) return judgeFailure(failure);
+  return dimensions === undefined
+    ? { verdict: 'no', evidence: 'reply without a vector' }
+    : { verdict: 'yes', evidence: `vectors of ${dimensions} dimensions` };
+}
+
 function checkEnd(
   { id, title }: { id: string; title: string },
   { verdict, evidence }: Pick<UpstreamCheck, 'verdict' | 'evidence'>,
@@ -163,7 +197,7 @@ function readContext({ contextTokens }: ProbeJob, { listed }: Notes, model: stri
   return tokens === undefined ? undefined : { tokens, isFromOperator: false };
 }
 
-function describeEnd({ upstream }: ProbeJob, prober: Prober, notes: Notes, servesText: boolean): UpstreamProbeEnd {
+function describeEnd({ upstream }: ProbeJob, prober: Prober, notes: Notes, servesText: boolean): Omit<UpstreamProbeEnd, 'embeddings'> {
   const { capabilities, tally } = prober;
   return {
     type: 'test-end',

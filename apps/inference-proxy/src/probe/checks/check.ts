@@ -9,6 +9,8 @@ export interface Notes {
   stream?: ProbeResult;
   /** Field or event in which any reply carried reasoning. */
   reasoningField?: string;
+  /** True when it takes requests, with the key if one is needed. */
+  isReached?: boolean;
   seesImages?: boolean;
   refusesTools?: boolean;
   /** True when it called a tool that it was asked to call. */

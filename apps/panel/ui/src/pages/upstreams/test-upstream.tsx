@@ -6,28 +6,57 @@ import { plural } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { TextField } from '../../parts/field.js';
 import { Failure } from '../../parts/page.js';
 import { Table } from '../../parts/table.js';
 import { duration } from '../../parts/time.js';
 import styles from './upstreams.module.css';
 
+interface TestUpstreamProps {
+  upstream: string;
+  /** Its name at the upstream. Absent: no route names one, and the person does. */
+  model?: string | undefined;
+  onClose: () => void;
+}
+
 /** Asks before the requests that the test sends, then shows each check as it ends. Closing it stops the test. */
-export function TestUpstream({ upstream, model, onClose }: { upstream: string; model: string; onClose: () => void }) {
+export function TestUpstream({ upstream, model: routed, onClose }: TestUpstreamProps) {
   const [isStarted, setStarted] = useState(false);
+  const [typed, setTyped] = useState('');
+  const model = routed ?? typed.trim();
   return (
     <Dialog title={`Test ${upstream}`} onClose={onClose}>
       {isStarted ? (
         <RunningTest upstream={upstream} model={model} />
       ) : (
-        <p>
-          Sends some 30 small requests for <code>{model}</code>, with less than a thousand tokens of output. They are billed to no account;
-          the upstream may charge them. The test takes up to a few minutes.
-        </p>
+        <>
+          {routed === undefined && (
+            <TextField
+              label="Model to test"
+              hint="A name that the upstream knows."
+              value={typed}
+              onText={setTyped}
+              maxLength={256}
+              required
+            />
+          )}
+          <p>
+            Sends some 30 small requests
+            {routed !== undefined && (
+              <>
+                {' '}
+                for <code>{model}</code>
+              </>
+            )}
+            , with less than a thousand tokens of output. They are billed to no account; the upstream may charge them. The test takes up to
+            a few minutes.
+          </p>
+        </>
       )}
       <DialogActions>
         <Button onClick={onClose}>Close</Button>
         {!isStarted && (
-          <Button look="primary" onClick={() => setStarted(true)}>
+          <Button look="primary" disabled={model === ''} onClick={() => setStarted(true)}>
             Start test
           </Button>
         )}
@@ -104,18 +133,19 @@ function chooseTone({ id, verdict }: UpstreamCheck): Tone {
 }
 
 function Result({ end }: { end: UpstreamProbeEnd }) {
-  const { servesText, firstContentMs, tokensPerSecond, requests, promptTokens, outputTokens, changes } = end;
+  const { servesText, embeddings, firstContentMs, tokensPerSecond, requests, promptTokens, outputTokens, changes } = end;
+  const serves = servesText ? 'Serves text' : embeddings.length > 0 ? 'Serves embeddings, no text' : undefined;
   return (
     <>
       <p>
-        <Badge tone={servesText ? 'good' : 'bad'}>{servesText ? 'Serves text' : 'Cannot serve plain text'}</Badge>{' '}
+        <Badge tone={serves ? 'good' : 'bad'}>{serves ?? 'Cannot serve plain text'}</Badge>{' '}
         {servesText ? (
           <>
             {firstContentMs !== null && `First content after ${duration(firstContentMs)}. `}
             {tokensPerSecond !== null && `${Math.round(tokensPerSecond)} tokens a second. `}
           </>
         ) : (
-          'The check that failed says what to change. '
+          !serves && 'The check that failed says what to change. '
         )}
         {plural(requests, 'request')}, {plural(promptTokens + outputTokens, 'token')}.
       </p>

@@ -28,7 +28,8 @@ export function UpstreamPage() {
   const upstream = decodeURIComponent(params.upstream ?? '');
   const { linkTo, mayOnPlatform } = useSession();
   const { data } = useApi<UpstreamsReply>('/upstreams', { refetchMs: REFETCH_MS });
-  const [tested, setTested] = useState<UpstreamRoute>();
+  const [tested, setTested] = useState<{ model: string | undefined }>();
+  const testRoute = ({ upstreamModel }: UpstreamRoute) => setTested({ model: upstreamModel });
   const parent = { name: 'Upstreams', href: linkTo('upstreams') };
   if (!data) return <Page title={upstream} parent={parent} busy />;
   const rows = collectRoutes(data, ({ route }) => route.upstream === upstream);
@@ -50,9 +51,8 @@ export function UpstreamPage() {
       title={upstream}
       parent={parent}
       actions={
-        first &&
         mayOnPlatform('upstreams') && (
-          <Button look="primary" onClick={() => setTested(first.route)}>
+          <Button look="primary" onClick={() => setTested({ model: first?.route.upstreamModel })}>
             Test
           </Button>
         )
@@ -67,13 +67,13 @@ export function UpstreamPage() {
           caption={`Routes to ${upstream}`}
           rows={rows}
           withReplica={data.replicas.length > 1}
-          onTest={mayOnPlatform('upstreams') ? setTested : undefined}
+          onTest={mayOnPlatform('upstreams') ? testRoute : undefined}
           empty={<Empty icon="upstreams" title="No model has a route to it" text="Add one in the catalog file." />}
         />
         <Troubles routes={rows.map(({ route }) => route)} />
       </Card>
       <History upstream={upstream} />
-      {tested && <TestUpstream upstream={tested.upstream} model={tested.upstreamModel} onClose={() => setTested(undefined)} />}
+      {tested && <TestUpstream upstream={upstream} model={tested.model} onClose={() => setTested(undefined)} />}
     </Page>
   );
 }
