@@ -149,14 +149,18 @@ function stopOnSignal(): {
   return { untilSignal, signal: abort.signal };
 }
 
-function greeting({ gatewayUrl, apiKey, panelUrl, panelLink, prometheusUrl, webhookUrl, logDir }: RunningStack, took: number): string {
+function greeting(
+  { gatewayUrl, apiKey, panelUrl, panelLink, upstreamUrl, prometheusUrl, webhookUrl, logDir }: RunningStack,
+  took: number,
+): string {
   const body = '{"model":"sim-fast","messages":[{"role":"user","content":"Hello"}]}';
   return `
 Tollgate is ready after ${seconds(took)}. Logs: ${logDir}; Ctrl-C stops it.
 
   base URL   ${gatewayUrl}/v1
   demo key   ${apiKey}
-  panel      ${panelUrl}/panel/${panelLink ? `\n  sign in    ${panelLink}\n             once, within 24 hours; for another: npx tollgate panel invite --admin` : ''}${
+  panel      ${panelUrl}/panel/${panelLink ? `\n  sign in    ${panelLink}\n             once, within 24 hours; for another: npx tollgate panel invite --admin` : ''}
+  simulator  ${upstreamUrl}/v1, the model server that answers${
     prometheusUrl
       ? `
   prometheus ${prometheusUrl}`

@@ -119,6 +119,7 @@ test('starts everything and prints how to use it', async () => {
   expect(first.output()).toContain(`demo key   ${demo.apiKey}`);
   expect(first.output()).toContain(`panel      ${demo.panelUrl}/panel/`);
   expect(first.output()).toContain(`sign in    ${demo.panelLink}`);
+  expect(first.output()).toMatch(/^ {2}simulator {2}http:\/\/127\.0\.0\.1:\d+\/v1, /m);
   for (const file of ['demo.json', 'secrets.json', 'pids.json']) expect(statSync(join(dataDir, file)).mode & 0o777).toBe(0o600);
 });
 

@@ -46,6 +46,8 @@ export function useNavigation(): NavigationGroup[] {
 
 interface NavigationGroup {
   name: string;
+  /** Where the pages are that a person may look for here. */
+  note?: string;
   entries: NavigationEntry[];
 }
 
@@ -53,7 +55,11 @@ function listPages({ account, project, may, mayOnPlatform }: PanelSession): Navi
   const ofOne = account === 'all' ? [] : OF_ONE;
   return [
     { name: 'Traffic', entries: OF_ACCOUNT.filter(({ permission }) => may(permission)) },
-    { name: project ? 'Project' : 'Account', entries: [...ofOne, ...OF_PEOPLE].filter(({ permission }) => may(permission)) },
+    {
+      name: project ? 'Project' : 'Account',
+      entries: [...ofOne, ...OF_PEOPLE].filter(({ permission }) => may(permission)),
+      ...(account === 'all' && { note: 'Choose an account for its projects, keys, budgets and money.' }),
+    },
     { name: 'Platform', entries: [MODELS, ...OF_PLATFORM.filter(({ permission }) => mayOnPlatform(permission))] },
   ];
 }

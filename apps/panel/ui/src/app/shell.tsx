@@ -76,7 +76,7 @@ function Navigation() {
   const groups = useNavigation();
   return (
     <nav className={styles.navigation} aria-label="Pages">
-      {groups.map(({ name, entries }) => (
+      {groups.map(({ name, note, entries }) => (
         <div key={name}>
           <h2 className={styles.group}>{name}</h2>
           <ul>
@@ -86,6 +86,7 @@ function Navigation() {
               </li>
             ))}
           </ul>
+          {note && <p className={styles.note}>{note}</p>}
         </div>
       ))}
     </nav>

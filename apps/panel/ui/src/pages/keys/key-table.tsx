@@ -1,5 +1,8 @@
 import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import type { Budget, KeyRow } from '../../../../src/shapes/billing.js';
+import { writeFilters } from '../../data/filters.js';
+import { useSession } from '../../data/session.js';
 import { count, decimalsForAll } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
 import { TightestBudget } from '../../parts/budget-use.js';
@@ -83,7 +86,7 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty, usage, s
           align: 'end',
           wide: true,
           sort: 'requests',
-          cell: ({ keyId }) => usage && count(usage.get(keyId)?.requests ?? 0),
+          cell: ({ keyId }) => usage && <Requests keyId={keyId} number={usage.get(keyId)?.requests ?? 0} />,
         },
         {
           head: 'Cost,\n30 d',
@@ -145,6 +148,13 @@ function Hint({ apiKey: { lastFour, note }, project }: { apiKey: KeyRow; project
       {note && ` · ${note}`}
     </>
   );
+}
+
+/** Leads to the requests that it counts. */
+function Requests({ keyId, number }: { keyId: string; number: number }) {
+  const { linkTo, may } = useSession();
+  if (number === 0 || !may('requests.read')) return count(number);
+  return <Link to={linkTo('requests') + writeFilters({ key: keyId, range: '30d' })}>{count(number)}</Link>;
 }
 
 function State({ apiKey }: { apiKey: KeyRow }) {

@@ -82,7 +82,8 @@ export function Overview() {
           <SpendChart usage={{ rows: data.series, from: Date.parse(data.from), to: Date.parse(data.to), step: data.step }} />
         </Card>
         <Columns>
-          {SPENDERS.map(({ group, title, field }) => (
+          {/* One project is all that its people see. */}
+          {SPENDERS.filter(({ group }) => !project || group !== 'project').map(({ group, title, field }) => (
             <Card key={group} title={title} note="by cost">
               <SpendRanking
                 rows={data[field].filter(({ keyId }) => !isOfPlayground(keyId, playgroundKeys))}

@@ -248,7 +248,7 @@ function Limits({ project }: { project: Project }) {
     <Card title="Limits" note="its keys share them">
       <dl className={styles.facts}>
         <Fact name="Requests a minute">{count(requestsPerMinuteMax)}</Fact>
-        <Fact name="Requests at once">{count(concurrencyMax)}</Fact>
+        <Fact name="Concurrent requests">{count(concurrencyMax)}</Fact>
         <Fact name="Tokens a minute">{tokensPerMinuteMax === null ? 'no limit' : count(tokensPerMinuteMax)}</Fact>
         {modelLimits.length > 0 && <Fact name="Limits by model">{modelLimits.map(({ model }) => model).join(', ')}</Fact>}
         {tags.length > 0 && <Fact name="Tags">{tags.join(', ')}</Fact>}

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { CONCURRENCY_MAX, NAME_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX } from '#contracts/rules/bounds.js';
+import { CONCURRENCY_MAX, NAME_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '#contracts/rules/bounds.js';
 import type { BudgetListReply, Project, ProjectCreateBody, ProjectUpdateBody, UsageQueryReply } from '../../../../src/shapes/billing.js';
 import { useApi, useChange, withQuery } from '../../data/api.js';
 import { collectMoney } from '../../data/budgets.js';
@@ -66,7 +66,7 @@ export function Projects() {
               },
               { head: 'State', cell: ({ enabled }) => (enabled ? <Badge tone="good">Enabled</Badge> : <Badge>Disabled</Badge>) },
               { head: 'Requests\na minute', align: 'end', wide: true, cell: ({ requestsPerMinuteMax }) => count(requestsPerMinuteMax) },
-              { head: 'At once', align: 'end', wide: true, cell: ({ concurrencyMax }) => count(concurrencyMax) },
+              { head: 'Concurrent', align: 'end', wide: true, cell: ({ concurrencyMax }) => count(concurrencyMax) },
               {
                 head: 'Requests\nthis month',
                 align: 'end',
@@ -118,13 +118,17 @@ export function EditProject({ project, onMade, onClose }: EditProjectProps) {
   const [enabled, setEnabled] = useState(project?.enabled ?? true);
   const [perMinute, setPerMinute] = useState(`${project?.requestsPerMinuteMax ?? ''}`);
   const [atOnce, setAtOnce] = useState(`${project?.concurrencyMax ?? ''}`);
+  const [tokens, setTokens] = useState(`${project?.tokensPerMinuteMax ?? ''}`);
   const limits = maySetLimits && {
     ...(perMinute && { requestsPerMinuteMax: Number(perMinute) }),
     ...(atOnce && { concurrencyMax: Number(atOnce) }),
+    ...(tokens && { tokensPerMinuteMax: Number(tokens) }),
   };
+  // Without a number the limit that there was ends.
+  const noTokens = maySetLimits && tokens === '' && project?.tokensPerMinuteMax && { tokensPerMinuteMax: null };
   const saving = useChange<Project>(() =>
     project
-      ? { method: 'PATCH', path: `/projects/${projectId}`, body: { name, enabled, ...limits } satisfies ProjectUpdateBody }
+      ? { method: 'PATCH', path: `/projects/${projectId}`, body: { name, enabled, ...limits, ...noTokens } satisfies ProjectUpdateBody }
       : { method: 'POST', path: `/accounts/${account}/projects`, body: { projectId, name, ...limits } satisfies ProjectCreateBody },
   );
   return (
@@ -166,6 +170,7 @@ export function EditProject({ project, onMade, onClose }: EditProjectProps) {
             onText={setAtOnce}
             placeholder="Default of the platform"
           />
+          <LimitField label="Tokens a minute" max={TOKENS_MAX} value={tokens} onText={setTokens} />
         </>
       )}
     </DialogForm>

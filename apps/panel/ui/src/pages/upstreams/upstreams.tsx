@@ -42,7 +42,7 @@ export function Upstreams() {
         <Card
           key={replica?.replica ?? ''}
           flush
-          title={replica?.replica ?? 'Replica'}
+          title={replica ? `Replica ${replica.replica}` : 'Replica'}
           note={replica && `revision ${replica.catalogRevision ?? 'none'} of the catalog`}
         >
           {replica?.withoutRoute && (
