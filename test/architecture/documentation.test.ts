@@ -180,12 +180,12 @@ function sourcesBelow(folder: string): string[] {
 
 test.each([
   ['every service on NATS', ServiceConfig, []],
-  ['billing, inference-proxy and panel', ForwardProxyConfig, Object.keys(new ServiceConfig())],
+  ['billing, inference-proxy, panel and payments', ForwardProxyConfig, Object.keys(new ServiceConfig())],
   ['gateway', GatewayConfig, Object.keys(new ServiceConfig())],
   ['billing', BillingConfig, Object.keys(new ForwardProxyConfig())],
   ['catalog', CatalogConfig, Object.keys(new ServiceConfig())],
   ['panel', PanelConfig, Object.keys(new ForwardProxyConfig())],
-  ['payments', PaymentsConfig, Object.keys(new ServiceConfig())],
+  ['payments', PaymentsConfig, Object.keys(new ForwardProxyConfig())],
   ['setting of a provider', SsoProviderConfig, []],
   ['inference-proxy', InferenceProxyConfig, Object.keys(new ForwardProxyConfig())],
   ['setting of traces', TracingConfig, ['otelExporterOtlpEndpoint', 'otelExporterOtlpTracesEndpoint']],

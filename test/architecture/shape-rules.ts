@@ -129,8 +129,8 @@ export const environmentIsReadInOnePlace: ShapeRule = (files) =>
   });
 
 /**
- * Only calls of upstreams, of webhooks and of providers of sign-in leave the system, and the playground calls the gateway: no links are
- * fetched.
+ * Only calls of upstreams, of webhooks, of providers of sign-in and of Stripe leave the system, and the playground calls the gateway: no
+ * links are fetched.
  */
 export const callsGoOutInOnePlace: ShapeRule = (files) =>
   code(files).flatMap(({ path, text }) => {
@@ -140,6 +140,7 @@ export const callsGoOutInOnePlace: ShapeRule = (files) =>
         path,
       ) ||
       path === 'apps/billing/src/events/webhook-client.ts' ||
+      path === 'apps/payments/src/stripe/stripe-client.ts' ||
       !/^(apps|libs)\//.test(path) ||
       TEST.test(path);
     const calls = /^import (?!type).*from 'undici'|\bfetch\(|import (?!type)[^;]*\b(request|get)\b[^;]*from 'node:https?'/m;

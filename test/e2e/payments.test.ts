@@ -4,19 +4,25 @@ import { balanceGet } from '#contracts/billing/money.js';
 import { movementList } from '#contracts/billing/movements.js';
 import { checkoutCreate } from '#contracts/payments.js';
 import type { Messaging } from '#messaging/messaging.js';
+import { ConnectProxy } from '#testing/connect-proxy.js';
 import { disputeEvent, event, FakeStripe, refundEvent, STRIPE_KEY, STRIPE_SECRET, sendEvent } from '#testing/fake-stripe.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator } from '#testing/tenant.js';
 
-/** Payments by card, on real services and a Stripe of the test's own. */
+/** Payments by card, on real services and a Stripe of the test's own, which is reached by a forward proxy. */
 
 const stripe = await FakeStripe.start();
+const CREDENTIALS = 'ada:quiet-orange';
+let proxy = await ConnectProxy.start({ credentials: CREDENTIALS });
 let running: RunningStack;
 let administrator: Messaging;
 let webhook: string;
 
 beforeAll(async () => {
-  const settings = { STRIPE_SECRET_KEY: STRIPE_KEY, STRIPE_WEBHOOK_SECRET: STRIPE_SECRET, STRIPE_API_URL: stripe.url };
+  const settings = {
+    ...{ STRIPE_SECRET_KEY: STRIPE_KEY, STRIPE_WEBHOOK_SECRET: STRIPE_SECRET, STRIPE_API_URL: stripe.url },
+    HTTP_PROXY: proxy.url.replace('//', `//${CREDENTIALS}@`),
+  };
   running = await startPrivateStack({ layout: 'all', services: ['billing', 'payments'], serviceEnv: { payments: settings } });
   administrator = await connectAdministrator(running);
   webhook = running.webhookUrl as string;
@@ -24,6 +30,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await administrator?.close();
   await running?.stop();
+  await proxy.stop();
   await stripe.stop();
 });
 afterEach(async () => expect(await administrator.request(ledgerCheck, {})).toMatchObject({ violations: [] }));
@@ -47,6 +54,18 @@ test('a paid checkout is one top-up with the id of the payment, whichever of its
   expect(movements.map(({ kind, amountPicoUsd, reference }) => ({ kind, amountPicoUsd, reference }))).toEqual([
     { kind: 'topup', amountPicoUsd: '25500000000000', reference: stripe.sessions.get(sessionId)?.payment_intent },
   ]);
+});
+
+test('Stripe is called through the forward proxy alone', async () => {
+  await administrator.request(checkoutCreate, { accountId: await newAccount(), usd: '5' });
+  const calls = stripe.calls.length;
+  const { port } = proxy;
+  await proxy.stop();
+  await expect(administrator.request(checkoutCreate, { accountId: await newAccount(), usd: '5' })).rejects.toMatchObject({
+    code: 'unavailable',
+  });
+  expect([stripe.calls.length, new Set(proxy.asked)]).toEqual([calls, new Set([new URL(stripe.url).host])]);
+  proxy = await ConnectProxy.start({ credentials: CREDENTIALS, port });
 });
 
 test('a refund before its payment, a dispute of the rest, and both again: nothing is left, and nothing is taken twice', async () => {

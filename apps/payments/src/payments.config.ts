@@ -1,12 +1,12 @@
 import { IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
-import { ServiceConfig } from '#config/service-config.js';
 import { IsPostgresUrl } from '#database/postgres-url.js';
+import { ForwardProxyConfig } from '#network/forward-proxy/forward-proxy.config.js';
 
 const ORIGIN = /^https:\/\/[^/?#@\s]+$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 const ORIGIN_RULE = { message: 'must be an origin such as https://panel.example.com; http only for localhost, 127.0.0.1 and [::1]' };
 
 /** Settings of the payments service. Each is read from the environment variable of its name: `paymentsPort` from `PAYMENTS_PORT`. */
-export class PaymentsConfig extends ServiceConfig {
+export class PaymentsConfig extends ForwardProxyConfig {
   @IsPostgresUrl() databaseUrl = '';
   /** Port of the webhook, which Stripe reaches through your proxy with TLS. */
   @IsInt() @Min(0) @Max(65535) paymentsPort = 8082;

@@ -29,7 +29,7 @@ export function paymentsModule({ config, logger, prisma, store, stripe, messagin
       { provide: PRISMA, useValue: prisma },
       { provide: LOGGER, useValue: logger },
       { provide: RuledAccounts, useValue: new RuledAccounts(store, messaging) },
-      { provide: Checkouts, useValue: new Checkouts(stripe, messaging, store, config) },
+      { provide: Checkouts, useValue: new Checkouts(stripe, messaging, store, config, logger) },
     ],
   };
 }

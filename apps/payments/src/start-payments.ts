@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { asUnavailable } from '#database/database-outage.js';
 import { ServiceDatabase } from '#database/service-database.js';
 import { OWN_PROCESS, openService, type ServiceHost } from '#messaging/open-service.js';
+import { ForwardProxies } from '#network/forward-proxy/forward-proxies.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { AutoTopups } from './auto/auto-topups.js';
 import { ChargeStore } from './auto/charge-store.js';
@@ -22,7 +23,7 @@ const translateError = (error: unknown) => asUnavailable(error, 'The payments da
 export async function startPayments(config: PaymentsConfig, logger: Logger, host: ServiceHost = OWN_PROCESS): Promise<() => Promise<void>> {
   const registry = new Registry();
   const metrics = createPaymentsMetrics(registry);
-  const stripe = createStripe(config.stripeSecretKey, config.stripeApiUrl);
+  const stripe = createStripe(config.stripeSecretKey, config.stripeApiUrl, new ForwardProxies(config));
   const database = new ServiceDatabase({ service: SERVICE, url: config.databaseUrl, registry });
   const store = new ChargeStore(database.prisma);
   let isListening = false;

@@ -3,10 +3,11 @@ import { balanceGet } from '#contracts/billing/money.js';
 import type { CheckoutCreateReply, CheckoutCreateRequest } from '#contracts/payments.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Messaging } from '#messaging/messaging.js';
+import type { Logger } from '#observability/logger.js';
 import type { ChargeStore } from '../auto/charge-store.js';
 import type { PaymentsConfig } from '../payments.config.js';
 import { centsToPico, usdToCents } from '../stripe/cents.js';
-import { asServiceError } from '../stripe/stripe-client.js';
+import { asServiceError, describeStripeError } from '../stripe/stripe-client.js';
 import { ACCOUNT_FIELD, SAVE_CARD_FIELD } from '../webhook/notice.js';
 
 /** Opens pages of Stripe on which an amount is paid. */
@@ -16,6 +17,7 @@ export class Checkouts {
     private readonly billing: Pick<Messaging, 'request'>,
     private readonly cards: Pick<ChargeStore, 'findCustomer'>,
     private readonly config: Pick<PaymentsConfig, 'panelUrl' | 'checkoutUsdMin' | 'checkoutUsdMax'>,
+    private readonly logger: Logger,
   ) {}
 
   /** @throws {ServiceError} `not_found` for an unknown account, `invalid_request` for an amount beyond the bounds, `unavailable` without Stripe. */
@@ -38,6 +40,7 @@ export class Checkouts {
       if (!url) throw new ServiceError('unavailable', 'Stripe opened no page.');
       return { accountId, amountPicoUsd: String(centsToPico(cents)), url, expiresAt: new Date(expires_at * 1000).toISOString() };
     } catch (error) {
+      this.logger.warn({ account: accountId, ...describeStripeError(error) }, 'no checkout: Stripe opened no page');
       throw asServiceError(error);
     }
   }
