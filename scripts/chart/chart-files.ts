@@ -10,6 +10,9 @@ const { version, description } = JSON.parse(readFileSync(new URL('../../package.
 /** Versions of Kubernetes that the objects need. */
 export const KUBERNETES = '>=1.31.0-0';
 
+/** The component that adds a workload, which other components change. */
+const WORKLOAD = 'payments';
+
 /** The objects of a layout with one component. */
 interface Variant {
   component: string;
@@ -36,7 +39,7 @@ export function chartFiles(): Record<string, string> {
   return {
     'Chart.yaml': stringify(chart),
     'values.yaml': valuesText(
-      LAYOUTS.flatMap((layout) => renderObjects([], layout)),
+      LAYOUTS.flatMap((layout) => renderObjects([WORKLOAD], layout)),
       COMPONENTS,
     ),
     ...joinLayouts(layoutTemplates('base'), layoutTemplates('one-process')),
@@ -60,28 +63,40 @@ function layoutTemplates(layout: Layout): Template[] {
   const variants = COMPONENTS.map((component) => ({ component, objects: renderObjects([component], layout).map(withValues) }));
   return [
     ...objects.map((object) => baseTemplate(withValues(object), variants)),
-    ...variants.flatMap((variant) => componentTemplates(objects, variant)),
+    ...variants.flatMap((variant) => componentTemplates(objects, variant, variant.component === WORKLOAD ? withWorkload(layout) : [])),
   ];
 }
 
 /** An object in the file of its service, or in that of the network policies. Parts that a component changes depend on its value. */
 function baseTemplate(object: KubernetesObject, variants: Variant[]): Template {
   const name = object.metadata.labels?.['app.kubernetes.io/name'] ?? object.spec.selector?.matchLabels['app.kubernetes.io/name'];
-  const ofObject = variants.map(({ component, objects }) => ({ component, value: findSame(objects, object) }));
-  const changed = ofObject.filter(({ value }) => !isDeepStrictEqual(value, object));
   return {
     path: `templates/${object.kind === 'NetworkPolicy' ? 'network-policies' : name}.yaml`,
-    lines: ['---', ...mapLines(object, changed)],
+    lines: ['---', ...mapLines(object, changes(object, variants))],
   };
 }
 
-/** The objects that only this component has, in a file of its name. */
-function componentTemplates(base: KubernetesObject[], { component, objects }: Variant): Template[] {
+/** The objects of a layout with the workload and each other component. */
+function withWorkload(layout: Layout): Variant[] {
+  return COMPONENTS.filter((component) => component !== WORKLOAD).map((component) => ({
+    component,
+    objects: renderObjects([WORKLOAD, component], layout).map(withValues),
+  }));
+}
+
+/** The objects that only this component has, in a file of its name. Parts that another component changes depend on its value. */
+function componentTemplates(base: KubernetesObject[], { component, objects }: Variant, others: Variant[]): Template[] {
   const added = objects.filter((object) => !base.some((other) => isSame(other, object)));
   return added.map((object) => ({
     path: `templates/${component}.yaml`,
-    lines: guarded(anyEnabled([component]), ['---', ...mapLines(object, [])]),
+    lines: guarded(anyEnabled([component]), ['---', ...mapLines(object, changes(object, others))]),
   }));
+}
+
+/** The variants that differ from the object. */
+function changes(object: KubernetesObject, variants: Variant[]) {
+  const ofObject = variants.map(({ component, objects }) => ({ component, value: findSame(objects, object) }));
+  return ofObject.filter(({ value }) => !isDeepStrictEqual(value, object));
 }
 
 /** @throws {Error} for a component that takes an object away. */

@@ -5,7 +5,7 @@ import type { KubernetesObject } from './render-objects.ts';
 import { camelCase, Placeholder } from './template-lines.ts';
 
 /** Programs whose replicas, resources and settings are values. */
-const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel', 'tollgate'];
+const SERVICES = ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel', 'payments', 'tollgate'];
 
 const IMAGE = 'tollgate:local';
 
@@ -75,7 +75,7 @@ export function withValues(object: KubernetesObject): KubernetesObject {
   return copy;
 }
 
-/** Text of charts/tollgate/values.yaml for the objects of both layouts. */
+/** Text of charts/tollgate/values.yaml for the objects of both layouts, with those of payments. */
 export function valuesText(objects: KubernetesObject[], components: string[]): string {
   const services = SERVICES.map((name) => {
     const spec = objects.find((object) => object.kind === 'Deployment' && object.metadata.name === name)?.spec;
@@ -111,7 +111,7 @@ gatewayUrl: http://127.0.0.1:8080
 # Names of secrets in the namespace of the release, with the keys of k8s/base/secrets.example.yaml. The chart holds no secret.
 secrets:
 ${indented(stringify(SECRETS))}
-# The services, and \`tollgate\` with \`oneProcess\`. \`env\` adds settings (docs/operations.md) as a list of \`{ name, value }\`.
+# The services, \`payments\` with its component, and \`tollgate\` with \`oneProcess\`. \`env\` adds settings (docs/operations.md) as a list of \`{ name, value }\`.
 ${services.join('')}
 # What the cluster offers (docs/kubernetes.md).
 components:

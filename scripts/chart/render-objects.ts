@@ -45,8 +45,10 @@ function renderLayout(layout: Layout, components: string[]): KubernetesObject[] 
   const folder = mkdtempSync(join(LOCAL, 'kustomize-'));
   const path = (name: string): string => relative(folder, join(KUBERNETES, name));
   const own = (name: string): string => (existsSync(join(KUBERNETES, layout, name)) ? layout : 'components');
+  // Payments first: it adds a workload, which the others change.
+  const ordered = components.toSorted((one, other) => Number(other === 'payments') - Number(one === 'payments'));
   try {
-    const kustomization = { resources: [path(layout)], components: components.map((name) => path(`${own(name)}/${name}`)) };
+    const kustomization = { resources: [path(layout)], components: ordered.map((name) => path(`${own(name)}/${name}`)) };
     writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
     return renderFolder(folder);
   } finally {

@@ -42,6 +42,8 @@ withChart('values reach their places; the tag of the image is by default that of
       resources: { limits: { memory: '4Gi' } },
       env: [{ name: 'BODY_WORKERS', value: '4' }],
     });
+    Object.assign(values.payments as object, { replicas: 3, env: [{ name: 'HTTPS_PROXY', value: 'http://proxy:3128' }] });
+    Object.assign(values.components.payments ?? {}, { enabled: true });
     Object.assign(values.secrets as object, { nats: 'of-the-team' });
     Object.assign(values.components.gatewayApi ?? {}, { enabled: true, parentRefs: [{ name: 'shared', namespace: 'gateways' }] });
     Object.assign(values.components.trustedProxy ?? {}, { hops: 2, from: [{ ipBlock: { cidr: '10.9.0.0/16' } }] });
@@ -55,6 +57,11 @@ withChart('values reach their places; the tag of the image is by default that of
     resources: { limits: { memory: '4Gi' } },
     last: { name: 'BODY_WORKERS', value: '4' },
   });
+  const payments = find('Deployment', 'payments')?.spec;
+  expect([payments.replicas, payments.template.spec.containers[0].env.at(-1)]).toEqual([
+    3,
+    { name: 'HTTPS_PROXY', value: 'http://proxy:3128' },
+  ]);
   expect(container.env).toContainEqual({
     name: 'NATS_SEED',
     valueFrom: { secretKeyRef: { name: 'of-the-team', key: 'NATS_GATEWAY_SEED', optional: true } },

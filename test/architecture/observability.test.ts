@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { observabilityFiles, RUNBOOKS } from '../../scripts/observability/observability-files.ts';
 
 interface Rules {
-  groups: { rules: { alert?: string; annotations?: { summary: string; runbook_url: string } }[] }[];
+  groups: { rules: { alert?: string; expr: string; annotations?: { summary: string; runbook_url: string } }[] }[];
 }
 
 interface RuleTests {
@@ -17,7 +17,15 @@ interface Compose {
 }
 
 interface ScrapeConfig {
-  scrape_configs: { job_name: string; honor_labels?: boolean; static_configs: { targets: string[] }[] }[];
+  scrape_configs: ScrapeJob[];
+}
+
+interface ScrapeJob {
+  job_name: string;
+  honor_labels?: boolean;
+  static_configs?: { targets: string[] }[];
+  /** Names that may be unknown. */
+  dns_sd_configs?: { names: string[]; type: 'A'; port: number }[];
 }
 
 const FOLDER = 'deploy/observability';
@@ -105,8 +113,8 @@ test('each alert has a section of docs/runbooks.md with its meaning, three comma
 });
 
 test.each([
-  ['prometheus.yaml', ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel']],
-  ['prometheus-one-process.yaml', ['tollgate']],
+  ['prometheus.yaml', ['gateway', 'inference-proxy', 'billing', 'catalog', 'panel', 'payments']],
+  ['prometheus-one-process.yaml', ['tollgate', 'payments']],
 ])('%s: Prometheus in Compose scrapes every program, as a job of its name, over a network that both have', (file, programs) => {
   const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
   const networks = new Set(services.prometheus?.networks);
@@ -115,22 +123,38 @@ test.each([
     return environment.OPS_PORT && own.some((network) => networks.has(network)) ? [[name, [`${name}:${environment.OPS_PORT}`]]] : [];
   });
   const { scrape_configs: jobs } = parse(readFileSync(`${FOLDER}/${file}`, 'utf8')) as ScrapeConfig;
-  expect(jobs.map(({ job_name: name, static_configs: [config] }) => [name, config?.targets])).toEqual(reached);
+  const targets = ({ static_configs: fixed = [], dns_sd_configs: found = [] }: ScrapeJob) => [
+    ...fixed.flatMap((config) => config.targets),
+    ...found.flatMap(({ names, port }) => names.map((name) => `${name}:${port}`)),
+  ];
+  expect(jobs.map((job) => [job.job_name, targets(job)])).toEqual(reached);
+  // One that may not run has no target then, so that no alert fires.
+  expect(jobs.filter(({ dns_sd_configs: found }) => found).map(({ job_name: name }) => name)).toEqual(
+    programs.filter((name) => services[name]?.profiles?.includes(name)),
+  );
   expect(reached.map(([name]) => name)).toEqual(programs);
   expect(jobs.filter(({ honor_labels: honors }) => honors).map(({ job_name: name }) => name)).toEqual(
     programs.filter((name) => name === 'tollgate'),
   );
 });
 
+/** Services with an ops port. */
+const measured = readdirSync('apps').filter((app) =>
+  readdirSync(`apps/${app}/src`).some(
+    (file) => /^start-.*\.ts$/.test(file) && readFileSync(`apps/${app}/src/${file}`, 'utf8').includes('openService('),
+  ),
+);
+
+test('an alert that names several jobs names every program', () => {
+  const named = alerts.flatMap(({ expr }) => [...expr.matchAll(/job=~"([^"]+)"/g)].map(([, jobs = '']) => jobs.split('|').sort()));
+  expect(named.length).toBeGreaterThan(1);
+  expect(named).toEqual(named.map(() => [...measured, 'tollgate'].sort()));
+});
+
 test('every service with metrics or traces in Compose takes the endpoint of the shell, and shares a network with the collector', () => {
   const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
   const collected = services['otel-collector']?.networks ?? [];
   const exporting = Object.entries(services).filter(([, { environment = {} }]) => environment.OTEL_EXPORTER_OTLP_ENDPOINT === null);
-  const measured = readdirSync('apps').filter((app) =>
-    readdirSync(`apps/${app}/src`).some(
-      (file) => /^start-.*\.ts$/.test(file) && readFileSync(`apps/${app}/src/${file}`, 'utf8').includes('openService('),
-    ),
-  );
   expect(exporting.map(([name]) => name).sort()).toEqual([...measured, 'tollgate']);
   expect(exporting.filter(([, { networks }]) => !networks.some((network) => collected.includes(network)))).toEqual([]);
   const { receivers } = parse(readFileSync(`${FOLDER}/otel-collector.yaml`, 'utf8')) as {
