@@ -4,7 +4,7 @@ import { stack } from '#testing/stack.js';
 import { createTenant, type Tenant } from '#testing/tenant.js';
 import { axeFindings, describeWithBrowser, openPage, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
 
-/** What a person looks for on their second day, where they look for it. */
+/** Searches of the second day, from the page where a person looks first. */
 describeWithBrowser('looking up', () => {
   const { panelUrl: origin, gatewayUrl } = stack();
   const shared = sharedBrowser();
