@@ -40,6 +40,7 @@ const PATIENCE_MS = 25_000;
 const PROMPT_SIZES = STEPS_ABOVE.flatMap((above) => [above - 1, above, above + 1]);
 const USERS = 8;
 const TEAMS = 3;
+const SESSIONS = 6;
 
 /** A random request: its kind, pace, upstream fault and disconnect. */
 export function anyRequest(random: Random, name: string, key: Story['key'], gatewayUrl: string): Story {
@@ -69,6 +70,7 @@ export function anyRequest(random: Random, name: string, key: Story['key'], gate
       withTool: isTool,
       user: `user-${whole(0, USERS - 1)}`,
       tags: `team=team-${whole(0, TEAMS - 1)}`,
+      session: `run-${whole(0, SESSIONS - 1)}`,
     },
     outputTokens: isTool ? 10 : tokens + (kind === 'reasoning' ? 16 : 0),
     leaveMs: kind === 'leaver' ? whole(0, 1_500) : undefined,
@@ -115,6 +117,8 @@ export async function tell(story: Story): Promise<void> {
         authorization: `Bearer ${key.apiKey}`,
         'content-type': 'application/json',
         ...(ask.tags === undefined ? {} : { 'x-tollgate-tags': ask.tags }),
+        ...(ask.session === undefined ? {} : { 'x-session-id': ask.session }),
+        ...(ask.sessionBudget === undefined ? {} : { 'x-tollgate-session-budget': ask.sessionBudget }),
       },
       body: JSON.stringify(body(ask)),
       signal: leaving.signal,

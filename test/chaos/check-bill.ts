@@ -24,6 +24,7 @@ export interface Bill {
   reservedAt: number;
   user: string | null;
   team: string | null;
+  session: string | null;
 }
 
 /** Bills of an account. */
@@ -34,7 +35,7 @@ export async function readBills(database: pg.Client, accountId: string): Promise
         coalesce(s.input_price, 0)::text AS input_price, coalesce(s.cached_input_price, 0)::text AS cached_input_price,
         coalesce(s.output_price, 0)::text AS output_price, s.request_price::text, s.cache_write_price::text, s.cache_write_1h_price::text,
         s.price_rules, extract(epoch FROM s.reserved_at)::float8 * 1000 AS reserved_at,
-        s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team
+        s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team, s.attribution ->> 'session' AS session
        FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
        CROSS JOIN LATERAL (
          SELECT reason, output_tokens, prompt_tokens, tier, price_step FROM billing.late_settlement WHERE hold_id = s.hold_id
@@ -57,6 +58,7 @@ export async function readBills(database: pg.Client, accountId: string): Promise
     reservedAt: Number(row.reserved_at),
     user: row.user ?? null,
     team: row.team ?? null,
+    session: row.session ?? null,
   }));
 }
 

@@ -11,6 +11,9 @@ export interface Ask {
   user?: string;
   /** Header `x-tollgate-tags`. Absent: none. */
   tags?: string;
+  /** Session, and the most dollars that it may cost. Absent: none. */
+  session?: string;
+  sessionBudget?: string;
 }
 
 /** A minimal client of one format: renders requests, parses replies and their usage. */

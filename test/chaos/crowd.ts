@@ -28,6 +28,7 @@ export function crowdRequest(system: ManyReplicas, key: Story['key'], number: nu
       withTool: false,
       user: `user-${number % 20}`,
       tags: `team=team-${number % 4}`,
+      session: `run-${number % 10}`,
     },
     outputTokens: 10,
     leaveMs: undefined,

@@ -10,7 +10,7 @@ import type { RequestEstimate } from '#contracts/gateway.js';
 import { picoUsd, renderUsd } from '#money/pico-usd.js';
 import { LAYOUTS } from '#testing/stack.js';
 import { createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
-import { tell } from './chaos-client.js';
+import { type Story, tell } from './chaos-client.js';
 import { crowd, crowdRequest, makeUserRequests } from './crowd.js';
 import { expectExact, expectOutcomes, mostAtOnce, mostInAMinute, sumAmounts, type Used, usedBy } from './judge-governance.js';
 import { ManyReplicas } from './many-replicas.js';
@@ -69,6 +69,7 @@ describe.each(LAYOUTS)('%s', (layout) => {
     project: { scope: ({ projectId }: Tenant) => ({ projectId }), readGroup: () => '', share: 1 },
     key: { scope: ({ keyId }: Tenant) => ({ keyId }), readGroup: () => '', share: 1 },
     'each user': { scope: () => ({ dimension: 'user' }), readGroup: ({ user }: Used) => user, share: 20 },
+    'each session': { scope: () => ({ dimension: 'session' }), readGroup: ({ session }: Used) => session, share: 10 },
     'each team': { scope: () => ({ dimension: 'tag:team' }), readGroup: ({ team }: Used) => team, share: 4 },
   };
   type Scope = keyof typeof SCOPES;
@@ -94,7 +95,7 @@ describe.each(LAYOUTS)('%s', (layout) => {
     expect(sums.filter(({ sum }) => sum > limit)).toEqual([]);
 
     const stories = makeUserRequests(system, tenant);
-    const asked = { user: stories[0]?.ask.user, team: 'team-0' } as Used;
+    const asked = { user: stories[0]?.ask.user, session: stories[0]?.ask.session, team: 'team-0' } as Used;
     const leave = async (amount: bigint) => {
       const now = (await usedBy(database, tenant)).filter((one) => one.reservedAt >= reset && readGroup(one) === readGroup(asked));
       await setLimit(sumAmounts(now, AMOUNT_OF[unit]) + amount);
@@ -129,6 +130,7 @@ describe.each(LAYOUTS)('%s', (layout) => {
       { target: 'project', period: 'week', unit: 'tokens', limit: 6_000n },
       { target: 'key', period: 'total', unit: 'usd', limit: 2_500_000_000n },
       { target: 'each user', period: 'day', unit: 'usd', limit: 150_000_000n },
+      { target: 'each session', period: 'total', unit: 'usd', limit: 250_000_000n },
       { target: 'each team', period: 'total', unit: 'tokens', limit: 1_600n },
     ] as const;
     for (const { target, period, unit, limit } of budgets)
@@ -141,7 +143,7 @@ describe.each(LAYOUTS)('%s', (layout) => {
 
     // Each of them alone decides whether one more request fits.
     const [story] = makeUserRequests(system, tenant);
-    const asked = { user: story?.ask.user, team: 'team-0' } as Used;
+    const asked = { user: story?.ask.user, session: story?.ask.session, team: 'team-0' } as Used;
     const setLeft = async ({ target, period, unit }: (typeof budgets)[number], left: bigint) => {
       const { scope, readGroup } = SCOPES[target];
       const now = (await usedBy(database, tenant)).filter((one) => readGroup(one) === readGroup(asked));
@@ -154,6 +156,21 @@ describe.each(LAYOUTS)('%s', (layout) => {
       await expectExact(system.administrator, story ? [story] : [], { estimateMost: MOST_OF[budget.unit], leave, status: 402 });
       await setLeft(budget, ample);
     }
+  });
+
+  test('1,000 requests of one run at once, while processes are killed, never cost more than the lowest amount that they name', async () => {
+    const tenant = await createTenant(system.administrator);
+    await setBudget(tenant, { dimension: 'session', period: 'total' }, 'usd', 1_000_000_000n);
+    const stories = Array.from({ length: 1_000 }, (_, number) => crowdRequest(system, tenant, number));
+    for (const [number, { ask }] of stories.entries())
+      Object.assign(ask, { session: 'run-1', sessionBudget: number % 2 ? '0.0003' : '0.0002' });
+    // The run has named the lower amount before the others.
+    await tell(stories[0] as Story);
+    await Promise.all([...stories.slice(1).map(tell), ...system.names.slice(0, 2).map((name) => system.kill(name))]);
+    await untilNoHolds(system.administrator, tenant.accountId, SETTLED_MS);
+    const spent = sumAmounts(await usedBy(database, tenant), AMOUNT_OF.usd);
+    expect([spent > 0n, spent <= 200_000_000n]).toEqual([true, true]);
+    expect(await system.administrator.request(ledgerCheck, {})).toMatchObject({ violations: [] });
   });
 
   test('the money of an account is never overspent, and has no false refusals', async () => {

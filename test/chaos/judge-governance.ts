@@ -9,6 +9,7 @@ import { CLIENT_FORMATS } from './client-format.js';
 export interface Used {
   user: string;
   team: string;
+  session: string;
   reservedAt: number;
   settledAt: number;
   costPicoUsd: bigint;
@@ -19,7 +20,7 @@ export interface Used {
 export async function usedBy(database: pg.Client, { accountId }: Tenant): Promise<Used[]> {
   const { rows } = await database.query(
     `SELECT (extract(epoch FROM s.reserved_at) * 1000)::float8 AS "reservedAt", (extract(epoch FROM s.settled_at) * 1000)::float8 AS "settledAt",
-       s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team,
+       s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team, s.attribution ->> 'session' AS session,
        s.cost + coalesce(l.due - l.writeoff, 0) AS cost, coalesce(l.prompt_tokens + l.output_tokens, s.prompt_tokens + s.output_tokens) AS tokens
      FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
      WHERE s.account_id = $1 AND s.reserved_at IS NOT NULL ORDER BY s.reserved_at`,

@@ -25,6 +25,7 @@ const BUDGETS: ModelBudget[] = [
     limit: 150_000_000n,
   },
   { ...OF_ALL, budgetId: 'user', dimension: 'user', period: 'day', unit: 'usd', limit: 130_000_000n },
+  { ...OF_ALL, budgetId: 'session', dimension: 'session', period: 'total', unit: 'usd', limit: 90_000_000n },
   { ...OF_ALL, budgetId: 'team', dimension: 'tag:team', period: 'day', unit: 'tokens', limit: 250n },
 ];
 const ROTATIONS = 4;

@@ -48,7 +48,7 @@ export class RequestStory {
   ) {}
 
   get attribution(): Attribution {
-    return { user: `user-${this.index % 2}`, 'tag:team': `team-${this.index % 3}` };
+    return { user: `user-${this.index % 2}`, session: `run-${this.index % 4}`, 'tag:team': `team-${this.index % 3}` };
   }
 
   get text(): string {
