@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { keyCreate } from '#contracts/billing/keys.js';
 import { stack } from '#testing/stack.js';
 import { createTenant, type Tenant } from '#testing/tenant.js';
 import { axeFindings, describeWithBrowser, openPage, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
@@ -39,6 +40,28 @@ describeWithBrowser('search', () => {
     await page.waitForURL(`**/projects/${tenant.projectId}`);
     await untilSettled(page);
     expect({ title: await page.title(), problems }).toEqual({ title: expect.stringMatching(/^test · Projects · /), problems: [] });
+    await page.context().close();
+  });
+
+  test('a key that is not among the first thousand is found, and its page shows it', async () => {
+    const { administrator } = shared;
+    const { accountId, projectId } = await createTenant(administrator, { activeKeysMax: 2_000 });
+    for (let made = 0; made < 1_000; made += 50)
+      await Promise.all(Array.from({ length: 50 }, (_, at) => administrator.request(keyCreate, { projectId, name: `one ${made + at}` })));
+    const { keyId } = await administrator.request(keyCreate, { projectId, name: 'the last one' });
+    const asked = { email: `${randomUUID()}@example.com`, role: 'owner', accountId } as const;
+    const { page, problems } = await openPage(shared.browser, { origin, cookie: await signInByInvite(administrator, origin, asked) });
+    await page.goto(`/panel/a/${accountId}/overview`);
+    await untilSettled(page);
+    await page.keyboard.press('Control+k');
+    await page.getByText('Type to search').waitFor();
+    await page.keyboard.type('the last');
+    await page.getByRole('option', { name: 'the last one' }).waitFor();
+    await page.getByRole('status').getByText('1 result').waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/keys?key=${keyId}`);
+    await page.getByRole('cell', { name: 'the last one' }).first().waitFor();
+    expect(problems).toEqual([]);
     await page.context().close();
   });
 

@@ -19,6 +19,7 @@ import { readBalances } from '../balance/read-balance.js';
 import { demandOwnId } from '../limits/own-id.js';
 import { NO_LIMITS, type ShownLimits, setLimits, toLimits } from '../limits/set-limits.js';
 import { oldestFirst, readPage } from '../paging/read-page.js';
+import { searchIn } from '../paging/search.js';
 import { isDuplicate } from './prisma-errors.js';
 
 /** Most projects and active keys of a new account. */
@@ -108,7 +109,7 @@ function describeChange(action: string, { accountId }: Account, reason: string |
 
 /** Lists all accounts, or the one with `accountId`; oldest first. */
 export async function listAccounts(prisma: PrismaClient, request: ListRequest): Promise<AccountListReply> {
-  const where = { id: request.accountId };
+  const where = { id: request.accountId, ...searchIn(request.search, ['name']) };
   const { rows, nextCursor } = await readPage(['accounts', where], request, (page) =>
     prisma.account.findMany({ where, include: OWN_LIMITS, orderBy: [...oldestFirst], ...page }),
   );

@@ -10,6 +10,7 @@ import { findLevel, type LimitDefaults } from '../limits/operator-limits.js';
 import { demandOwnId } from '../limits/own-id.js';
 import { namesLimits, type ShownLimits, setLimits, toLimits } from '../limits/set-limits.js';
 import { oldestFirst, readPage } from '../paging/read-page.js';
+import { searchIn } from '../paging/search.js';
 import { lockAccount } from '../sql/lock-account.js';
 import { boundAccount } from './bound-account.js';
 import { isDuplicate, isMissing } from './prisma-errors.js';
@@ -88,7 +89,7 @@ function describeChange(action: string, { accountId, projectId }: Project) {
 }
 
 export async function listProjects(prisma: PrismaClient, request: ListRequest): Promise<ProjectListReply> {
-  const where = { id: request.projectId, accountId: request.accountId };
+  const where = { id: request.projectId, accountId: request.accountId, ...searchIn(request.search, ['name']) };
   const { rows, nextCursor } = await readPage(['projects', where], request, (page) =>
     prisma.project.findMany({ where, include: { limits: { where: { keyId: null } } }, orderBy: [...oldestFirst], ...page }),
   );

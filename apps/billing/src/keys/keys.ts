@@ -22,6 +22,7 @@ import { demandOwnId } from '../limits/own-id.js';
 import type { Limits } from '../limits/rate-limit.js';
 import { namesLimits, type ShownLimits, setLimits, toLimits } from '../limits/set-limits.js';
 import { oldestFirst, readPage } from '../paging/read-page.js';
+import { searchIn } from '../paging/search.js';
 import { findStatus } from '../payer/key-status.js';
 import { lockAccount } from '../sql/lock-account.js';
 import { readLastUses } from '../usage/read-last-uses.js';
@@ -151,15 +152,16 @@ export async function revokeKey(prisma: PrismaClient, keyId: string, author = OW
 
 /** Lists keys, oldest first, those that are not active included. */
 export async function listKeys(prisma: PrismaClient, request: KeyListRequest): Promise<KeyListReply> {
-  const { keyId: id, projectId, accountId, endsBefore } = request;
+  const { keyId: id, projectId, accountId, endsBefore, search } = request;
   const now = Date.now();
   const where = {
     id,
     projectId,
     ...(accountId && { project: { accountId } }),
     ...(endsBefore && { expiresAt: { gt: new Date(now), lt: new Date(endsBefore) }, disabled: false, revokedAt: null }),
+    ...searchIn(search, ['name', 'note', 'lastFour']),
   };
-  const { rows, nextCursor } = await readPage(['keys', id, projectId, accountId, endsBefore], request, (page) =>
+  const { rows, nextCursor } = await readPage(['keys', id, projectId, accountId, endsBefore, search], request, (page) =>
     prisma.apiKey.findMany({ where, include: { limits: true, root: { include: { limits: true } } }, orderBy: [...oldestFirst], ...page }),
   );
   const lastUses = await readLastUses(

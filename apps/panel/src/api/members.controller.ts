@@ -5,7 +5,7 @@ import { Handles } from '../http/route.decorator.js';
 import { toPlace } from '../identity/grants.js';
 import { Members } from '../identity/members.js';
 import type { Access } from '../permissions/permissions.js';
-import { ScopedPageQuery, ScopeQuery } from '../requests/page.js';
+import { MemberPageQuery, ScopeQuery } from '../requests/page.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { type Member, type MemberListReply, MemberUpdateRequest, type Permission } from '../shapes/identity.js';
 
@@ -15,7 +15,7 @@ export class MembersController {
   constructor(private readonly members: Members) {}
 
   @Handles('listMembers')
-  list(@Req() request: PanelRequest, @Query() query: ScopedPageQuery): Promise<MemberListReply> {
+  list(@Req() request: PanelRequest, @Query() query: MemberPageQuery): Promise<MemberListReply> {
     return this.members.list(permittedAccounts(requireCaller(request).access, 'members.read', query.accountId), query);
   }
 

@@ -43,6 +43,12 @@ test('pages have no gap and no row twice', async () => {
   expect([seen, second.body.nextCursor]).toEqual([[stranger.email, owner.email, admin.email], null]);
 });
 
+test('a search by a part of an e-mail finds people of the own accounts alone', async () => {
+  const part = stranger.email.slice(2, 20).toUpperCase();
+  expect(await emails(admin.cookie, `?search=${encodeURIComponent(part)}`)).toEqual([stranger.email]);
+  expect(await emails(owner.cookie, `?search=${encodeURIComponent(part)}`)).toEqual([]);
+});
+
 test('an owner changes roles in their account alone', async () => {
   const viewer = await panel.person('viewer', ACCOUNT);
   expect(await change(owner, viewer, { accountId: ACCOUNT, role: 'developer' })).toBe(200);

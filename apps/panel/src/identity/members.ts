@@ -1,4 +1,5 @@
 import type { Author } from '#database/audit-journal.js';
+import { containsText } from '#database/contains-text.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { journaled } from '../audit/journaled.js';
 import { PanelError } from '../errors/panel-error.js';
@@ -17,9 +18,9 @@ export class Members {
   constructor(private readonly prisma: PrismaClient) {}
 
   /** People with a role in one of the accounts or their projects, with these roles; `all`: everyone, with all their roles. Newest first. */
-  async list(accounts: 'all' | string[], page: PageQuery, role?: Role): Promise<MemberListReply> {
+  async list(accounts: 'all' | string[], page: PageQuery & { search?: string }, role?: Role): Promise<MemberListReply> {
     const grant = { ...(accounts !== 'all' && { accountId: { in: accounts } }), ...(role && { role }) };
-    const where = Object.keys(grant).length === 0 ? {} : { grants: { some: grant } };
+    const where = { ...(Object.keys(grant).length > 0 && { grants: { some: grant } }), ...searchIn(page.search) };
     const users = await this.prisma.panelUser.findMany({ where, include: { grants: true }, ...newestFirst(page) });
     const { rows, nextCursor } = toPage(users, page);
     return { members: rows.map((user) => renderMember(user, accounts)), nextCursor };
@@ -76,6 +77,11 @@ export class Members {
     if (!user || !isVisible) throw noSuchMember();
     return renderMember(user, accounts);
   }
+}
+
+function searchIn(search: string | undefined) {
+  const text = search?.trim();
+  return text ? { OR: [{ name: containsText(text) }, { email: containsText(text) }] } : {};
 }
 
 function renderMember(user: Person, accounts: 'all' | string[]): Member {

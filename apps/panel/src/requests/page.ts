@@ -1,6 +1,7 @@
 import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { Id } from '#contracts/billing/fields.js';
+import { Id, Text } from '#contracts/billing/fields.js';
+import { SEARCH_LENGTH_MAX } from '#contracts/rules/bounds.js';
 
 const LIMIT_DEFAULT = 100;
 
@@ -19,6 +20,11 @@ export class ScopeQuery {
 
 export class ScopedPageQuery extends PageQuery {
   @IsOptional() @Id() accountId?: string;
+}
+
+export class MemberPageQuery extends ScopedPageQuery {
+  /** Only people whose name or e-mail has this text, in upper or lower case. */
+  @IsOptional() @Text(SEARCH_LENGTH_MAX) search?: string;
 }
 
 /** Arguments of a Prisma query for one page, newest first, and one row more, which tells whether there is a next page. */

@@ -8,6 +8,7 @@ import {
   PROJECTS_MAX,
   REASON_LENGTH_MAX,
   REQUESTS_PER_MINUTE_MAX,
+  SEARCH_LENGTH_MAX,
   TOKENS_MAX,
 } from '../rules/bounds.js';
 import { Clearable, Id, Instant, NestedList, type Paged, PRICE_PLAN_LENGTH_MAX, Text, Usd } from './fields.js';
@@ -104,9 +105,11 @@ export const accountUpdate = new Endpoint<AccountUpdateRequest, Account>('billin
 export class ListRequest {
   @IsOptional() @Id() accountId?: string;
   @IsOptional() @Id() projectId?: string;
+  /** Only those whose name has this text, in upper or lower case, or whose id it is. Of keys also the note and the last four characters. */
+  @IsOptional() @Text(SEARCH_LENGTH_MAX) search?: string;
   /** Rows on one page. Default 1,000. */
   @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
-  /** `nextCursor` of the page before, with the same account and project. */
+  /** `nextCursor` of the page before, with the same account, project and search. */
   @IsOptional() @Text(2_000) cursor?: string;
 }
 

@@ -26,3 +26,6 @@ export const MONTH_START_MAX = 28;
 export const START_DAYS = { day: 1, week: 7, month: MONTH_START_MAX, total: 1 } as const;
 /** Letters and digits first, so that a name is never empty, a sign or an option of a command. */
 export const TAG_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** Characters of a text that names are searched for. */
+export const SEARCH_LENGTH_MAX = 128;

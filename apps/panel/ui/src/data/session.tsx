@@ -116,7 +116,8 @@ export function useNames(of?: string) {
     projects: projects.data?.projects,
     keys: keys.data && (split.own ?? []),
     playgroundKeys: keys.data && (split.ofPlayground ?? []),
-    /** True: there are more keys than the page loads. */
+    /** True: there are more than the page loads. */
+    hasMoreProjects: projects.data?.nextCursor != null,
     hasMoreKeys: keys.data?.nextCursor != null,
     projectName,
     keyName,

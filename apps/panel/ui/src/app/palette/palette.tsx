@@ -17,7 +17,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const listId = useId();
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
-  const { entries, isComplete, unsearched } = useEntries();
+  const { entries, isComplete, more } = useEntries(text);
   const groups = useMemo(() => findEntries(text, entries), [text, entries]);
   const found = groups.flatMap((group) => group.entries);
   const chosen = found[Math.min(at, found.length - 1)];
@@ -94,7 +94,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         </div>
         <div role="status" className={styles.status}>
           {describeResult(found.length, text, isComplete)}
-          {unsearched.length > 0 && text.trim() !== '' && <p>Not searched: {unsearched.join(', ')}.</p>}
+          {more.length > 0 && text.trim() !== '' && <p>More {more.join(' and ')} have this text: type more of the name.</p>}
         </div>
       </form>
     </Dialog>

@@ -1,55 +1,83 @@
-import { useMemo } from 'react';
-import type { AccountListReply, AccountRow, KeyRow, Project } from '../../../../src/shapes/billing.js';
+import { isPlaygroundKey } from '#contracts/rules/playground-keys.js';
+import type { AccountListReply, AccountRow, KeyListReply, KeyRow, Project, ProjectListReply } from '../../../../src/shapes/billing.js';
 import type { CatalogModel, ModelListReply } from '../../../../src/shapes/catalog.js';
 import type { Member, MemberListReply } from '../../../../src/shapes/identity.js';
 import { useApi, withQuery } from '../../data/api.js';
+import { useDebounced } from '../../data/debounce.js';
 import { writeFilters } from '../../data/filters.js';
+import { mergeRows } from '../../data/merge-rows.js';
 import { type PanelSession, ROWS_MAX, useNames, useSession } from '../../data/session.js';
-import { count } from '../../format/numbers.js';
 import { useNavigation } from '../navigation.js';
 import type { Entry } from './find-entries.js';
 
-/** Most people that the search knows, as many as a page of their list. */
+/** People that are loaded, as many as a page of their list. */
 const MEMBERS_MAX = 200;
+
+/** Rows that a search of one list returns. */
+const FOUND_MAX = 50;
 
 interface Found {
   entries: Entry[];
-  /** False while a list is still loading. */
+  /** False while a list is still loading, or searched. */
   isComplete: boolean;
-  /** Lists that are longer than what is searched, in words. */
-  unsearched: string[];
+  /** Lists in which more than the search returns has the text, in words. */
+  more: string[];
 }
 
-/** Everything that the search can open: pages, and the projects, keys, accounts, models and members that the person may see. */
-export function useEntries(): Found {
+/**
+ * Everything that the search can open: pages, and the projects, keys, accounts, models and members that the person may see. Of lists that are
+ * longer than what the pages load, the services search the rest.
+ */
+export function useEntries(text: string): Found {
   const session = useSession();
   const { account, isPlatform, may } = session;
   const navigation = useNavigation();
-  const { projects, keys, hasMoreKeys } = useNames();
+  const names = useNames();
   const models = useApi<ModelListReply>(may('models.read') ? '/models' : null);
   const accountId = account === 'all' ? undefined : account;
   const members = useApi<MemberListReply>(may('members.read') ? withQuery('/members', { accountId, limit: MEMBERS_MAX }) : null);
   // The session knows the first 200.
-  const all = useApi<AccountListReply>(isPlatform ? `/accounts?limit=${ROWS_MAX}` : null);
-  const entries = useMemo(
-    () => [
-      ...pageEntries(navigation, session),
-      ...projectEntries(projects, session),
-      ...keyEntries(keys, projects, session),
-      ...accountEntries(all.data?.accounts ?? session.accounts, session),
-      ...modelEntries(models.data?.models, session),
-      ...memberEntries(members.data?.members, session),
-    ],
-    [navigation, session, projects, keys, all.data, models.data, members.data],
+  const accounts = useApi<AccountListReply>(isPlatform ? `/accounts?limit=${ROWS_MAX}` : null);
+
+  const search = text.trim();
+  const asked = useDebounced(search);
+  const find = (path: string, isLong: boolean, more = {}) =>
+    isLong && asked !== '' ? withQuery(path, { ...more, search: asked, limit: FOUND_MAX }) : null;
+  const isLong = {
+    projects: names.hasMoreProjects,
+    keys: names.hasMoreKeys,
+    accounts: Boolean(accounts.data?.nextCursor),
+    members: Boolean(members.data?.nextCursor),
+  };
+  const found = {
+    projects: useApi<ProjectListReply>(find(`/accounts/${account}/projects`, isLong.projects)),
+    keys: useApi<KeyListReply>(find(`/accounts/${account}/keys`, isLong.keys)),
+    accounts: useApi<AccountListReply>(find('/accounts', isLong.accounts)),
+    members: useApi<MemberListReply>(find('/members', isLong.members, { accountId })),
+  };
+  const projects = mergeRows(names.projects, found.projects.data?.projects, ({ projectId }) => projectId);
+  const keys = mergeRows(
+    names.keys,
+    found.keys.data?.keys.filter((key) => !isPlaygroundKey(key)),
+    ({ keyId }) => keyId,
   );
-  const unsearched = [
-    hasMoreKeys && `keys after the first ${count(ROWS_MAX)}`,
-    (projects?.length ?? 0) >= ROWS_MAX && `projects after the first ${count(ROWS_MAX)}`,
-    all.data?.nextCursor && `accounts after the first ${count(ROWS_MAX)}`,
-    members.data?.nextCursor && `members before the last ${MEMBERS_MAX}`,
-  ].filter((words): words is string => Boolean(words));
-  const isComplete = [projects, keys].every(Boolean) && ![models, members, all].some(({ isLoading }) => isLoading);
-  return { entries, isComplete, unsearched };
+  const allAccounts = mergeRows(accounts.data?.accounts ?? session.accounts, found.accounts.data?.accounts, (one) => one.accountId);
+  const people = mergeRows(members.data?.members, found.members.data?.members, ({ userId }) => userId);
+  const entries = [
+    ...pageEntries(navigation, session),
+    ...projectEntries(projects, session),
+    ...keyEntries(keys, projects, session),
+    ...accountEntries(allAccounts ?? [], session),
+    ...modelEntries(models.data?.models, session),
+    ...memberEntries(people, session),
+  ];
+  const isSearching = Object.values(isLong).includes(true) && search !== asked;
+  const isLoading = [models, members, accounts].some((list) => list.isLoading) || Object.values(found).some((list) => list.isFetching);
+  return {
+    entries,
+    isComplete: [names.projects, names.keys].every(Boolean) && !isSearching && !isLoading,
+    more: Object.entries(found).flatMap(([name, { data }]) => (asked !== '' && data?.nextCursor ? [name] : [])),
+  };
 }
 
 function pageEntries(groups: ReturnType<typeof useNavigation>, { linkTo }: PanelSession): Entry[] {

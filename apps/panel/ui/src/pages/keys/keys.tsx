@@ -1,8 +1,11 @@
 import { useState } from 'react';
-import type { BudgetListReply, KeyRow, UsageQueryReply } from '../../../../src/shapes/billing.js';
+import { isPlaygroundKey } from '#contracts/rules/playground-keys.js';
+import type { BudgetListReply, KeyListReply, KeyRow, UsageQueryReply } from '../../../../src/shapes/billing.js';
 import { useApi, withQuery } from '../../data/api.js';
 import { collectMoney } from '../../data/budgets.js';
-import { KEY_KINDS, type KeyKind, resolveSpan, useFilters, useNow } from '../../data/filters.js';
+import { useDebounced } from '../../data/debounce.js';
+import { type Filters, KEY_KINDS, type KeyKind, resolveSpan, useFilters, useNow } from '../../data/filters.js';
+import { mergeRows } from '../../data/merge-rows.js';
 import { ROWS_MAX, useNames, useSession } from '../../data/session.js';
 import { count, plural } from '../../format/numbers.js';
 import { Button, ButtonLink } from '../../parts/button.js';
@@ -19,6 +22,8 @@ import { RotateKey } from './rotate-key.js';
 
 /** Groups of one reply of usage, the most that the API has. */
 const USAGE_ROWS = 1_000;
+/** Keys that a search adds to those that are loaded. */
+const FOUND_MAX = 200;
 
 /** The API keys of an account: making, finding, changing, replacing, revoking. */
 export function Keys() {
@@ -34,7 +39,9 @@ export function Keys() {
   const [showsPlayground, setShowsPlayground] = useState(false);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const now = useNow(60_000);
-  const listed = keys && [...keys, ...(showsPlayground || filters.key ? (playgroundKeys ?? []) : [])];
+  const found = useFoundKeys(hasMoreKeys, filters);
+  const known = mergeRows(keys, found, ({ keyId }) => keyId);
+  const listed = known && [...known, ...(showsPlayground || filters.key ? (playgroundKeys ?? []) : [])];
   const chosen =
     listed &&
     sortKeys(
@@ -58,7 +65,11 @@ export function Keys() {
     <Page title="Keys" about="A program sends its key with every request. It belongs to one project, whose limits apply." actions={newKey}>
       <search className={styles.filters}>
         <SearchField label="Search keys" value={filters.search ?? ''} onText={(search) => change({ search })} />
-        {filters.key && <Chosen onRemove={() => change({ key: undefined })}>{keyName(filters.key)}</Chosen>}
+        {filters.key && (
+          <Chosen onRemove={() => change({ key: undefined })}>
+            {found?.find(({ keyId }) => keyId === filters.key)?.name ?? keyName(filters.key)}
+          </Chosen>
+        )}
         {(projects?.length ?? 0) > 1 && (
           <ProjectFilter projects={projects} value={filters.project} onChoose={(project) => change({ project })} />
         )}
@@ -128,7 +139,7 @@ export function Keys() {
           >{`Show ${plural(playgroundKeys?.length ?? 0, 'key')} of the playground`}</Button>
         )}
         {hasMoreKeys && (
-          <p>These are the first {count(ROWS_MAX)} keys of the account. Choose a project to see all of its keys with the CLI.</p>
+          <p>These are the first {count(ROWS_MAX)} keys of the account. Search finds the others by name, note or last four characters.</p>
         )}
       </div>
       {isMaking && projects && <NewKey projects={projects} projectId={filters.project} onClose={() => setMaking(false)} />}
@@ -145,6 +156,15 @@ export function Keys() {
       )}
     </Page>
   );
+}
+
+/** The keys that fit the search, or the one of the address, where the pages do not load all. Undefined: none is asked for. */
+function useFoundKeys(hasMore: boolean, { key, search }: Filters): KeyRow[] | undefined {
+  const { account } = useSession();
+  const asked = useDebounced(search?.trim());
+  const question = key ? { keyId: key } : asked ? { search: asked, limit: FOUND_MAX } : undefined;
+  const { data } = useApi<KeyListReply>(hasMore && question ? withQuery(`/accounts/${account}/keys`, question) : null);
+  return question && data?.keys.filter((one) => !isPlaygroundKey(one));
 }
 
 const MANY: Record<ManyAction, string> = { rotate: 'Rotate', expire: 'Set an end', revoke: 'Revoke' };
