@@ -128,15 +128,16 @@ describeWithBrowser('requests', () => {
     const { page, problems } = await openAs('owner', tenant, `/a/${tenant.accountId}/requests`);
     const table = page.getByRole('table', { name: 'Requests', exact: true });
     const links = table.locator('tbody td:first-child').getByRole('link');
-    const seen = async (order: string) => {
+    const seen = async (order: string, first: string) => {
       await table.locator(`th[aria-sort="${order}"]`).filter({ hasText: 'Cost' }).waitFor();
-      await untilSettled(page);
+      // The rows of the order before stay until the others are there.
+      await table.locator(`tbody tr:first-child a[href$="${first}"]`).first().waitFor();
       return links.evaluateAll((all) => all.map((link) => link.getAttribute('href')?.split('/').at(-1)));
     };
     await table.getByRole('button', { name: 'Cost' }).click();
-    expect(await seen('descending')).toEqual([dear, cheap]);
+    expect(await seen('descending', dear)).toEqual([dear, cheap]);
     await table.getByRole('button', { name: 'Cost' }).click();
-    expect(await seen('ascending')).toEqual([cheap, dear]);
+    expect(await seen('ascending', cheap)).toEqual([cheap, dear]);
     await page.getByText('Running and refused requests are not in this order.').waitFor();
     expect([new URL(page.url()).search, await axeFindings(page), problems]).toEqual(['?sort=cost', [], []]);
     await page.context().close();
