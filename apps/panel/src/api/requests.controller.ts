@@ -5,11 +5,12 @@ import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { Activity } from '../activity/activity.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
+import { type Names, readNames } from '../services/read-names.js';
 import { nameReader, readPages, Services } from '../services/services.js';
 import type { BilledRequest } from '../shapes/billing.js';
 import type { ActivityReply } from '../shapes/overview.js';
 import type { ListedRequest, RequestListReply } from '../shapes/requests.js';
-import { type Columns, fieldColumns, sendCsv } from './csv.js';
+import { type Columns, fieldColumns, nameFile, sendCsv } from './csv.js';
 import { ownedRequest } from './owned.js';
 import { listRequests } from './requests/list-requests.js';
 import { readRecords } from './requests/read-records.js';
@@ -40,7 +41,12 @@ export class RequestsController {
       const { requests, nextCursor } = await this.list(request, { ...query, limit: PAGE_ROWS, cursor });
       return { rows: requests, nextCursor };
     });
-    await sendCsv(response, 'requests.csv', COLUMNS, pages);
+    const names = await readNames(this.services.askingFor(request), NAMED, query.accountId);
+    const file = nameFile('requests', query.accountId && (names('account', query.accountId) ?? ''), {
+      from: query.from,
+      to: query.to ?? new Date().toISOString(),
+    });
+    await sendCsv(response, file, { ...COLUMNS, ...nameColumns(names) }, pages);
   }
 
   @Handles('showRequest')
@@ -57,6 +63,13 @@ export class RequestsController {
     const isTheirs = activity !== undefined && access.may('requests.read', activity.accountId, activity.projectId);
     return { activity: isTheirs ? visibleActivity(access, activity) : null };
   }
+}
+
+const NAMED = ['account', 'project', 'key'] as const;
+
+/** Names beside the ids, last, so that the columns before them stay where programs look for them. */
+function nameColumns(names: Names): Columns<ListedRequest> {
+  return Object.fromEntries(NAMED.map((resource) => [resource, (row: ListedRequest) => names(resource, row[`${resource}Id`])]));
 }
 
 const COLUMNS: Columns<ListedRequest> = {

@@ -4,7 +4,7 @@ import { type Budget, type BudgetListReply, budgetList, budgetRemove, budgetSet 
 import { keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { topupCreate } from '#contracts/billing/money.js';
 import { projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
-import { requestShow } from '#contracts/billing/requests.js';
+import { requestList, requestShow } from '#contracts/billing/requests.js';
 import { USAGE_GROUPS, usageQuery } from '#contracts/billing/usage.js';
 import { type CatalogApplyRequest, catalogApply, modelList } from '#contracts/catalog.js';
 import { type CatalogPlanRequest, catalogGet, catalogPlan } from '#contracts/catalog-revisions.js';
@@ -436,6 +436,28 @@ test('a file of usage has names of account, project and key in its last columns'
     ['account', 'project', 'key'],
     ['Acme', 'web', '…wxyz'],
     ['', '', ''],
+  ]);
+});
+
+test('a file of requests has names of account, project and key in its last columns, and the days in its name', async () => {
+  const row = {
+    ...{ requestId: 'r', holdId: 'h', accountId: ACME, projectId: PROJECT, keyId: KEY, model: 'm', upstream: null, heldPicoUsd: '1' },
+    ...{
+      reservedAt: '2027-01-01T00:00:00.000Z',
+      settledAt: '2027-01-01T00:00:01.000Z',
+      ending: 'completed',
+      usage: null,
+      costPicoUsd: '1',
+    },
+  };
+  panel.messaging.answer(requestList, () => ({ requests: [row], nextCursor: null, searchedTo: null }) as never);
+  answerNames();
+  const reply = await panel.send(`/accounts/${ACME}/requests.csv?from=2027-01-01&to=2027-01-03`, { cookie: viewer.cookie });
+  expect(reply.headers['content-disposition']).toBe('attachment; filename="requests-acme-2027-01-01-2027-01-02.csv"');
+  expect(reply.text.split('\r\n').map((line) => line.split(',').slice(-3))).toEqual([
+    ['account', 'project', 'key'],
+    ['Acme', 'web', '…wxyz'],
+    [''],
   ]);
 });
 

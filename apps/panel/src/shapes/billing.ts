@@ -12,7 +12,7 @@ import type {
   KeyUpdateRequest,
   RotatedKey,
 } from '#contracts/billing/keys.js';
-import type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant } from '#contracts/billing/ledger.js';
+import type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant, LedgerViolation } from '#contracts/billing/ledger.js';
 import type { MarginGroup, MarginRow, UsageMarginReply } from '#contracts/billing/margin.js';
 import type { ModelLimit, OperatorLimits } from '#contracts/billing/model-limits.js';
 import type {
@@ -117,7 +117,7 @@ export type { CreatedKey, RotatedKey };
  * `GET /ledger/checks?limit` replies `LedgerCheckListReply`. `POST /ledger/checks` replies one `LedgerCheckReply`, after seconds on a large
  * ledger. `GET /margin?month&by` replies `UsageMarginReply`, after minutes for a large month whose cost prices have steps, tiers or images.
  */
-export type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant, MarginGroup, MarginRow, UsageMarginReply };
+export type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant, LedgerViolation, MarginGroup, MarginRow, UsageMarginReply };
 
 /** `GET /ledger/journals`: the audit journals that the check of the ledger does not include, checked for this reply. */
 export interface JournalCheckListReply {

@@ -5,6 +5,7 @@ import type {
   LedgerCheckListReply,
   LedgerCheckReply,
   LedgerInvariant,
+  LedgerViolation,
 } from '../../../../src/shapes/billing.js';
 import { useApi, useChange } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
@@ -19,7 +20,7 @@ import styles from './ledger.module.css';
 
 /** The invariants of the ledger, the last checks, and frozen accounts. */
 export function Ledger() {
-  const { linkTo, mayOnPlatform } = useSession();
+  const { accountName, linkTo, mayOnPlatform } = useSession();
   const { data } = useApi<LedgerCheckListReply>('/ledger/checks?limit=20');
   const checking = useChange<LedgerCheckReply>(() => ({ method: 'POST', path: '/ledger/checks' }));
   const journals = useApi<JournalCheckListReply>('/ledger/journals');
@@ -46,7 +47,7 @@ export function Ledger() {
           <Figure label="Last check" note={last && `took ${duration(last.milliseconds)}`}>
             {last && <Moment at={last.checkedAt} named />}
           </Figure>
-          <Figure label="Violations" note={last && (last.violations.length === 0 ? 'the ledger is correct' : 'see below')}>
+          <Figure label="Violations" note={last && (last.violations.length === 0 ? 'the ledger is correct' : 'listed below')}>
             {last && count(countViolations(last))}
           </Figure>
           <Figure label="Settlements" note={last && `${count(last.checked.lateSettlements)} late`}>
@@ -67,6 +68,28 @@ export function Ledger() {
               </li>
             ))}
           </ul>
+        </Card>
+      )}
+      {last && last.violations.length > 0 && (
+        <Card flush title="Violations" note="ids of what breaks a rule, the first hundred of each">
+          <Table<LedgerViolation>
+            caption="Violations of the last check"
+            rows={last.violations}
+            rowKey={({ invariant, subject }) => `${invariant} ${subject}`}
+            columns={[
+              { head: 'Rule', cell: ({ invariant }) => invariant },
+              {
+                head: 'Breaks it',
+                grow: true,
+                wrap: true,
+                cell: ({ subject }) => <code>{subject}</code>,
+              },
+              {
+                head: 'Account',
+                cell: ({ accountId }) => (accountId ? <Link to={linkTo('money', accountId)}>{accountName(accountId)}</Link> : '–'),
+              },
+            ]}
+          />
         </Card>
       )}
       <Columns>
