@@ -11,11 +11,13 @@ import { BodyParser } from './http/bodies/body-parser.js';
 
 const CONTEXT = { subject: requestEstimate.subject, signal: new AbortController().signal } as CallContext;
 
-async function estimate(fakes: FakeServices, request: EstimateRequest) {
+const NOT_ASKED = undefined as never;
+
+async function estimate(fakes: FakeServices, request: EstimateRequest, billing = NOT_ASKED, keys = NOT_ASKED) {
   const catalog = new CatalogClient(fakes.messaging, createLogger('test', 'silent'), 60_000);
   await catalog.refresh();
   const noThread = undefined as never; // small bodies need none
-  return new EstimateController(catalog, new BodyParser(noThread)).estimate(request, CONTEXT);
+  return new EstimateController(catalog, new BodyParser(noThread), billing, keys).estimate(request, CONTEXT);
 }
 
 const TURNS = [{ role: 'user', content: 'Twelve bytes' }];

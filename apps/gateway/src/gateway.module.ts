@@ -19,6 +19,7 @@ import { BodyWorkers, type StartWorker } from './http/bodies/body-workers.js';
 import { BodyReader } from './http/bodies/read-body.js';
 import { AccountController } from './http/endpoints/account.controller.js';
 import { CountTokensController } from './http/endpoints/count-tokens.controller.js';
+import { EstimatesController } from './http/endpoints/estimates.controller.js';
 import { GenerationController } from './http/endpoints/generation.controller.js';
 import { GenerationHandler } from './http/endpoints/generation-handler.js';
 import { OwnKeyController } from './http/endpoints/own-key.controller.js';
@@ -54,7 +55,15 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
   const metrics = createGatewayMetrics(registry);
   return {
     module: GatewayModule,
-    controllers: [GenerationController, CountTokensController, AccountController, OwnKeyController, OpenApiController, EstimateController],
+    controllers: [
+      GenerationController,
+      CountTokensController,
+      EstimatesController,
+      AccountController,
+      OwnKeyController,
+      OpenApiController,
+      EstimateController,
+    ],
     providers: [
       provide(GatewayConfig, [], () => config),
       // clients

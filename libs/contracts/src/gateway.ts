@@ -1,6 +1,7 @@
 import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { REFUSING_LIMITS, type RefusingLimit } from '#inference/errors.js';
 import { type Attribution, AttributionOf } from './billing/attribution.js';
+import type { Budget } from './billing/budgets.js';
 import { Id, Instant, Nested, NestedList, PRICE_PLAN_LENGTH_MAX, Text } from './billing/fields.js';
 import type { PinnedPrice } from './billing/holds.js';
 import { Endpoint, Topic } from './endpoint.js';
@@ -106,9 +107,27 @@ export class EstimateRequest {
   @IsString() @Length(1, ESTIMATED_BODY_MAX) body!: string;
   /** Price plan of the account that would send it. Default: list prices. */
   @IsOptional() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string;
+  /** Key that would send it: the reply says what of its money and budgets would refuse it. Default: nothing is asked. */
+  @IsOptional() @Id() keyId?: string;
+  /** User and tags of the request, for their budgets. Absent: none. */
+  @IsOptional() @AttributionOf() attribution?: Attribution;
 }
 
-/** Amount that a request would hold now. It depends on the price plan, and on nothing else of key and account. */
+/** Money or a budget that would refuse a request now: it has less left than the request holds. */
+export interface EstimateRefusal {
+  by: 'balance' | 'budget';
+  /** Absent for the balance. A budget of users or tags has the `value` of the request. */
+  budget?: Pick<Budget, 'budgetId' | 'projectId' | 'keyId' | 'dimension' | 'value' | 'period' | 'resetsAt'>;
+  /** Absent for a budget of tokens, like the next one. */
+  leftPicoUsd?: string;
+  /** The amount by which the request holds too much. */
+  missingPicoUsd?: string;
+  /** Only for a budget of tokens, like the next one. */
+  leftTokens?: number;
+  missingTokens?: number;
+}
+
+/** Amount that a request would hold now. Without a key it depends on the price plan, and on nothing else of key and account. */
 export interface RequestEstimate {
   model: string;
   price: PinnedPrice;
@@ -119,6 +138,10 @@ export interface RequestEstimate {
   outputTokensMax: number;
   /** The most that the request can cost. */
   heldPicoUsd: string;
+  /** Money of the account that a new request can use. Only with a key, like the next one. */
+  availablePicoUsd?: string;
+  /** Empty: money and budgets cover the request. Limits per minute and of requests in flight are not asked. */
+  refusals?: EstimateRefusal[];
 }
 
 /** Errors are those of the request itself. */

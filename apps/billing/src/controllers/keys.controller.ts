@@ -86,8 +86,8 @@ export class KeysController {
   }
 
   @Serves(ownKeyShow)
-  async show({ keyId }: OwnKeyShowRequest) {
-    return showOwnKey(this.prisma, keyId);
+  async show(request: OwnKeyShowRequest) {
+    return showOwnKey(this.prisma, request);
   }
 
   @Serves(ownKeyUsage)

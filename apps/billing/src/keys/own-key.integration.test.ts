@@ -46,11 +46,38 @@ test('a key shows the tightest of its limits and those of its project and accoun
   const ofAccount = [{ model: 'o3', tokensPerMinuteMax: 9 }];
   await updateAccount(ledger.prisma, { accountId, requestsPerMinuteMax: 15, tokensPerMinuteMax: 450, modelLimits: ofAccount });
   await updateProject(ledger.prisma, { projectId, requestsPerMinuteMax: 20, concurrencyMax: 30, tokensPerMinuteMax: 400, modelLimits });
-  const { budgets, ...key } = await showOwnKey(ledger.prisma, keyId);
+  const { budgets, ...key } = await showOwnKey(ledger.prisma, { keyId });
   const tightest = { requestsPerMinuteMax: 15, tokensPerMinuteMax: 400, concurrencyMax: 3 };
   const limits = { tightest, projectModelLimits: modelLimits, accountModelLimits: ofAccount };
-  expect(key).toMatchObject({ keyId, projectId, status: 'active', ...limits });
+  expect(key).toMatchObject({ keyId, projectId, accountId, status: 'active', ...limits });
   expect(budgets).toEqual(own.map((budget) => ({ ...budget, spentPicoUsd: '7' })));
+});
+
+test('with an attribution a key shows the budgets of its user and tags, with what these have used and hold', async () => {
+  const { accountId, projectId, keyId } = customer;
+  const set = (target: { dimension: string; value?: string; projectId?: string }) =>
+    setBudget(ledger.prisma, { accountId, ...target, period: 'total', limitPicoUsd: '500' });
+  const each = await set({ dimension: 'user' });
+  const one = await set({ dimension: 'user', value: 'alice', projectId });
+  await set({ dimension: 'user', value: 'bob' });
+  await set({ dimension: 'tag:team' });
+  const lanes = ledger.newLanes();
+  for (const user of ['alice', 'alice', 'bob']) {
+    const reserve = { ...makeReserve(customer, 100n), attribution: { user } };
+    await lanes.reserve(reserve);
+    if (user === 'bob') continue;
+    await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: makeUsage(7) });
+  }
+  const read = async (attribution: Record<string, string>) =>
+    (await showOwnKey(ledger.prisma, { keyId, attribution })).budgets.map(({ budgetId, value, spentPicoUsd, heldPicoUsd }) => ({
+      ...{ budgetId, value, spentPicoUsd, heldPicoUsd },
+    }));
+  expect(await read({ user: 'alice', client: 'x' })).toEqual([
+    { budgetId: each.budgetId, value: 'alice', spentPicoUsd: '14', heldPicoUsd: '0' },
+    { budgetId: one.budgetId, value: 'alice', spentPicoUsd: '14', heldPicoUsd: '0' },
+  ]);
+  expect(await read({ user: 'new' })).toEqual([{ budgetId: each.budgetId, value: 'new', spentPicoUsd: '0', heldPicoUsd: '0' }]);
+  expect(await read({ 'tag:constructor': 'x' })).toEqual([]);
 });
 
 test('the usage of a key is that of its own requests', async () => {
@@ -72,6 +99,6 @@ test('a key shows its own requests; that of another is as unknown as none', asyn
 
 test('an unknown key has nothing to show', async () => {
   const keyId = '0190a6f0-7c1e-7000-8000-0000000000ff';
-  await expect(showOwnKey(ledger.prisma, keyId)).rejects.toMatchObject({ code: 'not_found' });
+  await expect(showOwnKey(ledger.prisma, { keyId })).rejects.toMatchObject({ code: 'not_found' });
   await expect(queryOwnUsage(ledger.prisma, { keyId, from: '2026-01-01' })).rejects.toMatchObject({ code: 'not_found' });
 });

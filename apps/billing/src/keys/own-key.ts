@@ -1,19 +1,23 @@
-import type { OwnKey, OwnKeyRequestRequest, OwnKeyUsageRequest } from '#contracts/billing/own-key.js';
+import type { Attribution } from '#contracts/billing/attribution.js';
+import type { Budget } from '#contracts/billing/budgets.js';
+import type { OwnKey, OwnKeyRequestRequest, OwnKeyShowRequest, OwnKeyUsageRequest } from '#contracts/billing/own-key.js';
 import type { BilledRequest } from '#contracts/billing/requests.js';
 import type { UsageQueryReply } from '#contracts/billing/usage.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { listBudgets } from '../budgets/budgets.js';
+import { listBudgetValues } from '../budgets/list-values.js';
 import { noSuchRequest, showRequest } from '../holds/show-request.js';
 import { toLimits } from '../limits/set-limits.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { listKeys } from './keys.js';
 
 /**
- * Returns a key with the limits of its project and account, and every budget that all of its requests count against: none of users and tags.
+ * Returns a key with the limits of its project and account, and every budget that a request of it counts against: of users and tags those
+ * that the attribution names.
  * @throws {ServiceError} `not_found`.
  */
-export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<OwnKey> {
+export async function showOwnKey(prisma: PrismaClient, { keyId, attribution = {} }: OwnKeyShowRequest): Promise<OwnKey> {
   const { keys } = await listKeys(prisma, { keyId });
   const [key] = keys;
   if (!key) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
@@ -22,8 +26,12 @@ export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<O
   const { tokensPerMinuteMax, modelLimits } = toLimits(limits[0]);
   const ofAccount = toLimits(await prisma.rateLimit.findUnique({ where: { id: project.accountId } }));
   const { budgets } = await listBudgets(prisma, { accountId: project.accountId });
+  const ofKey = budgets.filter(
+    (of) => of.keyId === key.rootKeyId || (of.keyId === null && (of.projectId ?? key.projectId) === key.projectId),
+  );
   return {
     ...key,
+    accountId: project.accountId,
     tightest: {
       requestsPerMinuteMax: tightest(project.requestsPerMinuteMax, key.requestsPerMinuteMax, ofAccount.requestsPerMinuteMax),
       tokensPerMinuteMax: tightest(tokensPerMinuteMax, key.tokensPerMinuteMax, ofAccount.tokensPerMinuteMax),
@@ -31,11 +39,18 @@ export async function showOwnKey(prisma: PrismaClient, keyId: string): Promise<O
     },
     ...(modelLimits && { projectModelLimits: [...modelLimits] }),
     ...(ofAccount.modelLimits && { accountModelLimits: [...ofAccount.modelLimits] }),
-    budgets: budgets.filter(
-      ({ dimension, ...of }) =>
-        dimension === null && (of.keyId === key.rootKeyId || (of.keyId === null && (of.projectId ?? key.projectId) === key.projectId)),
-    ),
+    budgets: (await Promise.all(ofKey.map((budget) => countFor(prisma, budget, attribution)))).filter((budget) => budget !== undefined),
   };
+}
+
+/** Returns the budget as it counts for a request; undefined when it does not count it. */
+async function countFor(prisma: PrismaClient, budget: Budget, attribution: Attribution): Promise<Budget | undefined> {
+  const { accountId, budgetId, dimension } = budget;
+  if (dimension === null) return budget;
+  const value = Object.hasOwn(attribution, dimension) ? attribution[dimension] : undefined;
+  if (value === undefined || (budget.value ?? value) !== value) return undefined;
+  const { values } = await listBudgetValues(prisma, { accountId, budgetId, value });
+  return { ...budget, ...values[0], value };
 }
 
 /** Returns the lowest limit. Null is no limit. */

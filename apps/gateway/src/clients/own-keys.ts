@@ -1,6 +1,8 @@
+import type { Attribution } from '#contracts/billing/attribution.js';
 import {
   type OwnKey,
   type OwnKeyRequestRequest,
+  type OwnKeyShowRequest,
   type OwnKeyUsageRequest,
   ownKeyRequest,
   ownKeyShow,
@@ -22,13 +24,14 @@ const READ_MS = 15_000;
 /** Asks billing about the key of a request. Identical questions at once are joined. Throws `GatewayError`s. */
 export class OwnKeys {
   private readonly reads = new KeyReads();
-  private readonly keys = new JoinedReads((keyId) => this.ask(ownKeyShow, { keyId }));
+  private readonly keys = new JoinedReads((request) => this.ask(ownKeyShow, JSON.parse(request) as OwnKeyShowRequest));
   private readonly usages = new JoinedReads((request) => this.ask(ownKeyUsage, JSON.parse(request) as OwnKeyUsageRequest, READ_MS));
 
   constructor(private readonly messaging: Messaging) {}
 
-  show(keyId: string): Promise<OwnKey> {
-    return this.keys.get(keyId);
+  /** With an attribution the budgets of its user and tags are there too. */
+  show(keyId: string, attribution?: Attribution): Promise<OwnKey> {
+    return this.keys.get(JSON.stringify({ keyId, attribution }));
   }
 
   /** `request` has the fields as the client sent them: billing checks the times and the cursor, whose names are the client's. */

@@ -10,6 +10,7 @@ import { REPLY_SCHEMAS as RESPONSES_REPLIES } from '../protocols/responses/reply
 import { REQUEST_SCHEMAS as RESPONSES_REQUESTS } from '../protocols/responses/request-schema.js';
 import { ACCOUNT_SCHEMAS } from './account-schemas.js';
 import { ERROR_RESPONSES, ERROR_SCHEMAS, errorResponses } from './error-responses.js';
+import { ESTIMATE_SCHEMAS } from './estimate-operations.js';
 import { HEADERS, REPLY_HEADERS } from './headers.js';
 import { OPERATIONS, type OperationDescription, type TagName } from './operations.js';
 import { OWN_KEY_SCHEMAS } from './own-key-schemas.js';
@@ -60,6 +61,7 @@ export function openApiDocument(): object {
         ...EMBEDDING_REPLIES,
         ...ACCOUNT_SCHEMAS,
         ...OWN_KEY_SCHEMAS,
+        ...ESTIMATE_SCHEMAS,
         ...ERROR_SCHEMAS,
       },
     },

@@ -40,6 +40,7 @@ export const KEY_EXAMPLE = renderOwnKey({
   keyId: KEY_ID,
   rootKeyId: KEY_ID,
   projectId: PROJECT_ID,
+  accountId: ACCOUNT_ID,
   name: 'agents',
   note: null,
   lastFour: 'x4Qd',

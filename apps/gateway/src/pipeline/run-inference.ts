@@ -16,6 +16,7 @@ import type { Caller } from '../clients/caller.js';
 import type { CatalogClient, Model } from '../clients/catalog.js';
 import { type InferenceClient, inferenceError } from '../clients/inference.js';
 import type { EncodedRequest } from '../encoded-request.js';
+import { limitCost, type MaxCost } from './max-cost.js';
 import { Meter, type RequestOutcome } from './meter.js';
 import { type Quote, quoteRequest } from './quote.js';
 import { type Reply, stopError } from './reply.js';
@@ -37,6 +38,8 @@ export interface InferenceCall {
   attribution?: Attribution | undefined;
   /** The most that the request lets its session cost. Absent: what budgets allow. */
   sessionLimit?: bigint | undefined;
+  /** Absent: the client sets no maximum. */
+  maxCost?: MaxCost | undefined;
   /** Trace context of the client, if it sent one. */
   trace?: TraceContext | undefined;
   /** Absent while traces are not exported. */
@@ -98,7 +101,7 @@ export async function runInference(services: InferenceServices, call: InferenceC
   record.model = model.id;
   record.stream = call.request.stream;
   const { activity } = record;
-  const quote = quoteRequest(model, call.request);
+  const quote = limitCost(quoteRequest(model, call.request), call.maxCost);
   const { promptTokensEstimate, outputTokensMax } = quote;
   if (activity) Object.assign(activity, { promptTokensEstimate, outputTokensMax });
   reply.prepare?.(quote);

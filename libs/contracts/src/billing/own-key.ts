@@ -1,6 +1,7 @@
 import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { TAG_NAME } from '../rules/bounds.js';
+import { type Attribution, AttributionOf } from './attribution.js';
 import type { Budget } from './budgets.js';
 import { Id, Instant, Text } from './fields.js';
 import type { KeyRow } from './keys.js';
@@ -12,16 +13,19 @@ import { ATTRIBUTION_GROUPS, USAGE_STEPS, type UsageQueryReply, type UsageStep }
 
 export class OwnKeyShowRequest {
   @Id() keyId!: string;
+  /** Of a request. The reply then has the budgets of its user and tags too, with what these have used. Absent: none. */
+  @IsOptional() @AttributionOf() attribution?: Attribution;
 }
 
 export interface OwnKey extends KeyRow {
+  accountId: string;
   /** The tightest of each limit of the key, its project and its account. */
   tightest: { requestsPerMinuteMax: number; tokensPerMinuteMax: number | null; concurrencyMax: number };
   /** Limits by model of its project. Those of the key are in `modelLimits`. Absent: none. */
   projectModelLimits?: ModelLimit[];
   /** Limits by model of its account. Absent: none. */
   accountModelLimits?: ModelLimit[];
-  /** Budgets that requests of the key count against: those of its account, its project and itself. */
+  /** Budgets that requests of the key count against: those of its account, its project and itself. One of users or tags has a `value`. */
   budgets: Budget[];
 }
 

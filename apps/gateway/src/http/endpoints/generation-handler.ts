@@ -9,6 +9,7 @@ import type { BodyParser } from '../bodies/body-parser.js';
 import type { BodyFormat } from '../bodies/parse-large-body.js';
 import type { BodyReader } from '../bodies/read-body.js';
 import { type GatewayRequest, requireCaller } from '../http-exchange.js';
+import { readMaxCost } from '../max-cost-header.js';
 import { EmbeddingReply } from '../replies/embedding-reply.js';
 import { PlainReply } from '../replies/plain-reply.js';
 import { readIncludesCost } from '../replies/reply-cost.js';
@@ -80,7 +81,8 @@ export class GenerationHandler {
     exchange.includesCost = readIncludesCost(request.headers);
     const attribution = readAttribution(request.headers, parsed.attribution, caller);
     const sessionLimit = readSessionLimit(request.headers, attribution);
-    const call = { request: parsed.request, caller, requestId, attribution, sessionLimit, trace, span };
+    const maxCost = readMaxCost(request.headers);
+    const call = { request: parsed.request, caller, requestId, attribution, sessionLimit, maxCost, trace, span };
     return { parsed, run: (reply: Reply) => this.runCall(call, reply, record) };
   }
 

@@ -28,6 +28,7 @@ test('GET /v1/key: limits, budgets with what remains, and end', async () => {
       keyId: request.keyId,
       rootKeyId: 'k',
       projectId: 'p',
+      accountId: 'a',
       name: 'agents',
       note: 'of the operator',
       lastFour: 'x4Qd',
