@@ -44,7 +44,7 @@ test('every request has examples', () => {
 test.each(EXAMPLES)('the example $name of $path gets a documented reply', async ({ path, value }) => {
   const reply = await send(path, value);
   expect({ status: reply.status, faults: reply.faults }).toEqual({ status: 200, faults: [] });
-  if ('stream' in value) expect(reply.events?.length).toBeGreaterThan(5);
+  if ('stream' in value && !path.endsWith('/estimate')) expect(reply.events?.length).toBeGreaterThan(5);
 });
 
 test.each(OPERATIONS.filter(({ method }) => method === 'get'))(

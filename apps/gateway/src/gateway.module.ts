@@ -10,6 +10,7 @@ import { BillingReplicas } from './clients/billing-replicas.js';
 import { CatalogClient } from './clients/catalog.js';
 import { InferenceClient } from './clients/inference.js';
 import { OwnKeys } from './clients/own-keys.js';
+import { QuoteKeys } from './clients/quote-keys.js';
 import { EstimateController } from './estimate.controller.js';
 import { GatewayConfig } from './gateway.config.js';
 import { AccessLog } from './http/access-log.js';
@@ -30,6 +31,7 @@ import { RequestRates } from './http/limits/request-rates.js';
 import { ErrorFilter } from './http/replies/error.filter.js';
 import { HttpServer } from './http/server/http-server.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
+import { Quotes } from './pipeline/quotes.js';
 import { SettleOnEnd } from './pipeline/settle-on-end.js';
 
 export interface GatewayDependencies {
@@ -73,7 +75,9 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
       provide(CatalogClient, [], () => new CatalogClient(messaging, logger, config.catalogRefreshMs, (ids) => addModels(metrics, ids))),
       provide(InferenceClient, [], () => new InferenceClient(messaging)),
       provide(OwnKeys, [], () => new OwnKeys(messaging)),
+      provide(QuoteKeys, [], () => new QuoteKeys(messaging)),
       // pipeline
+      provide(Quotes, [QuoteKeys], (keys) => new Quotes(keys)),
       provide(SettleOnEnd, [BillingClient], (billing) => new SettleOnEnd(billing, logger, config)),
       // http
       provide(BodyReader, [], () => new BodyReader(config)),
@@ -81,9 +85,9 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
       provide(BodyParser, [BodyWorkers], (workers) => new BodyParser(workers)),
       provide(
         GenerationHandler,
-        [CatalogClient, BillingClient, InferenceClient, SettleOnEnd, BodyReader, BodyParser],
-        (catalog, billing, inference, settlements, bodies, parser) =>
-          new GenerationHandler({ catalog, billing, inference, settlements }, bodies, parser, config),
+        [CatalogClient, BillingClient, InferenceClient, SettleOnEnd, BodyReader, BodyParser, Quotes],
+        (catalog, billing, inference, settlements, bodies, parser, quotes) =>
+          new GenerationHandler({ catalog, billing, inference, settlements }, bodies, parser, quotes, config),
       ),
       provide(RequestRates, [], () => new RequestRates(config)),
       provide(EmptyAccounts, [BillingClient, CatalogClient, RequestRates], (...parts) => new EmptyAccounts(...parts)),

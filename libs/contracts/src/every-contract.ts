@@ -12,6 +12,7 @@ import * as movements from './billing/movements.js';
 import * as ownKey from './billing/own-key.js';
 import * as plans from './billing/plans.js';
 import * as projects from './billing/projects.js';
+import * as quotes from './billing/quotes.js';
 import * as requests from './billing/requests.js';
 import * as rerate from './billing/rerate.js';
 import * as tenants from './billing/tenants.js';
@@ -37,6 +38,7 @@ const MODULES = [
   projects,
   keys,
   ownKey,
+  quotes,
   budgets,
   money,
   plans,

@@ -25,6 +25,7 @@ import {
   ownKeyShow,
   ownKeyUsage,
 } from '#contracts/billing/own-key.js';
+import { type QuoteKeyReply, type QuoteKeyRequest, quoteKey } from '#contracts/billing/quotes.js';
 import { JournalReads } from '#database/journal-reads.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { CallContext, Messaging } from '#messaging/messaging.js';
@@ -34,6 +35,7 @@ import { BillingConfig } from '../billing.config.js';
 import { KeyLookups } from '../keys/key-lookups.js';
 import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../keys/keys.js';
 import { queryOwnUsage, readKeyAccount, showOwnKey, showOwnRequest } from '../keys/own-key.js';
+import { findQuoteKey } from '../keys/quote-key.js';
 import { LOGGER, MESSAGING, PRISMA } from './injected.js';
 
 @Controller()
@@ -83,6 +85,11 @@ export class KeysController {
   @Serves(keyList)
   async list(request: KeyListRequest) {
     return listKeys(this.prisma, request);
+  }
+
+  @Serves(quoteKey)
+  async quoteKey({ number }: QuoteKeyRequest): Promise<QuoteKeyReply> {
+    return { key: findQuoteKey(this.config.keyPepper, number) };
   }
 
   @Serves(ownKeyShow)

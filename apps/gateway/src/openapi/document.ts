@@ -18,7 +18,7 @@ import { OWN_KEY_SCHEMAS } from './own-key-schemas.js';
 const DESCRIPTION = `A gateway to language models that speaks three client formats and bills exactly.
 
 Requests are JSON in UTF-8 of at most 8 MiB and 128 levels. \`null\` is the same as leaving a field out, wherever a field is optional.
-Every \`GET\` path also answers \`HEAD\`; query strings are ignored, except by \`/v1/usage\`.
+Every \`GET\` path also answers \`HEAD\`; query strings are ignored, except by \`/v1/usage\` and the estimates.
 
 Errors have the format of their path, on all other paths the general one. This includes 404 for an unknown path, 405 with \`allow\` for
 another method, 426 for a WebSocket, and 400, 408 and 431 for a request that is not valid HTTP, too slow or too long. Retry 429, 500, 502, 503 and 504 after

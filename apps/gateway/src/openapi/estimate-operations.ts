@@ -1,7 +1,8 @@
 import { picoUsd } from '#money/pico-usd.js';
 import { parsePrice } from '#money/price-plan.js';
-import { renderEstimate, type renderRefusal } from '../http/endpoints/render-estimate.js';
+import { renderEstimate, type renderRefusal, type renderSigned } from '../http/endpoints/render-estimate.js';
 import { MAX_COST_HEADER } from '../http/max-cost-header.js';
+import { QUOTE_HEADER } from '../pipeline/quotes.js';
 import { count, described, type JsonSchema, list, orNull, ref, replyObject, text, word } from '../protocols/json-schema/json-schema.js';
 import { PICO_USD, price } from './price-schemas.js';
 
@@ -20,6 +21,11 @@ const estimate: Record<keyof ReturnType<typeof renderEstimate>, JsonSchema> = {
   price: described(replyObject(price), 'The price that it would have.'),
   available_pico_usd: described(PICO_USD, 'Money of the account that a new request can use.'),
   refused_by: described(list(ref('EstimateRefusal')), 'All that has too little left for the request. Empty: money and budgets cover it.'),
+};
+
+const signed: Record<keyof ReturnType<typeof renderSigned>, JsonSchema> = {
+  quote: described(text, 'Only with `quote=true`, as the next one: send it as `x-tollgate-quote` with the same body.'),
+  quote_expires_at: described(text, 'ISO 8601.'),
 };
 
 type RefusalFields =
@@ -45,7 +51,7 @@ const { by, ...ofRefusal }: Record<keyof Required<ReturnType<typeof renderRefusa
 };
 
 export const ESTIMATE_SCHEMAS: Record<string, JsonSchema> = {
-  Estimate: replyObject(estimate),
+  Estimate: replyObject(estimate, signed),
   EstimateRefusal: replyObject({ by }, ofRefusal),
 };
 
@@ -69,4 +75,18 @@ export const MAX_COST = {
     'The most that the request may cost, in dollars: else it is refused before a model runs. With `; lower-output` its output limit is lowered until it fits.',
   schema: { type: 'string' },
   example: '0.05; lower-output',
+};
+
+export const WITH_QUOTE = {
+  name: 'quote',
+  in: 'query',
+  description: 'With `true` the estimate is signed and valid for five minutes.',
+  schema: { type: 'string', enum: ['true', 'false'] },
+};
+
+export const QUOTE = {
+  name: QUOTE_HEADER,
+  in: 'header',
+  description: 'The `quote` of an estimate of the same body: the request has its price, and never costs more.',
+  schema: { type: 'string' },
 };

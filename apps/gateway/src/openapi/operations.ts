@@ -8,7 +8,7 @@ import { type JsonSchema, type RequestExample, ref } from '../protocols/json-sch
 import { COUNT_EXAMPLES, REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
 import { GENERATION_ERRORS } from './error-responses.js';
-import { ESTIMATE_EXAMPLE, MAX_COST } from './estimate-operations.js';
+import { ESTIMATE_EXAMPLE, MAX_COST, QUOTE, WITH_QUOTE } from './estimate-operations.js';
 import { ANTHROPIC_RATE_LIMIT_HEADERS, GENERATION_HEADERS, REPLY_HEADERS } from './headers.js';
 import { LISTED_MODEL, MODEL_EXAMPLE } from './model-example.js';
 import { KEY_EXAMPLE, REQUEST_EXAMPLE, REQUEST_ID, USAGE_EXAMPLE, USAGE_PARAMETERS } from './own-key-operations.js';
@@ -74,7 +74,7 @@ const ESTIMATE = {
   tag: 'Generation',
   summary: 'The most that a request can cost, and what would refuse it',
   description: 'Free. Takes the body of the request itself. No model runs, and nothing is held.',
-  parameters: [MAX_COST],
+  parameters: [WITH_QUOTE, MAX_COST],
   reply: { schema: ref('Estimate'), examples: { estimate: { value: ESTIMATE_EXAMPLE } } },
   errors: [...BODY_ERRORS, 'context_length_exceeded', 'insufficient_balance', ...KEY_ERRORS],
 } satisfies Partial<OperationDescription>;
@@ -102,7 +102,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'createChatCompletion',
     summary: 'A model reply in the Chat Completions format',
     description: BILLED,
-    parameters: [INCLUDE, MAX_COST],
+    parameters: [INCLUDE, MAX_COST, QUOTE],
     request: { schema: ref('ChatRequest'), examples: CHAT_EXAMPLES },
     reply: { schema: ref('ChatCompletion'), examples: plainReplyExamples(ADAPTERS.chat, CHAT_EXAMPLES) },
     stream: { schema: ref('ChatStreamEvent'), examples: streamedReplyExamples(ADAPTERS.chat, CHAT_EXAMPLES) },
@@ -114,7 +114,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'createResponse',
     summary: 'A model reply in the Responses format',
     description: `${BILLED} Nothing is stored: every request contains the whole conversation.`,
-    parameters: [INCLUDE, MAX_COST],
+    parameters: [INCLUDE, MAX_COST, QUOTE],
     request: { schema: ref('ResponsesRequest'), examples: RESPONSES_EXAMPLES },
     reply: { schema: ref('Response'), examples: plainReplyExamples(ADAPTERS.responses, RESPONSES_EXAMPLES) },
     stream: { schema: ref('ResponseStreamEvent'), examples: streamedReplyExamples(ADAPTERS.responses, RESPONSES_EXAMPLES) },
@@ -126,7 +126,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'createMessage',
     summary: 'A model reply in the Messages format',
     description: BILLED,
-    parameters: [VERSION_HEADER, INCLUDE, MAX_COST],
+    parameters: [VERSION_HEADER, INCLUDE, MAX_COST, QUOTE],
     request: { schema: ref('MessagesRequest'), examples: MESSAGES_EXAMPLES },
     reply: { schema: ref('Message'), examples: plainReplyExamples(ADAPTERS.messages, MESSAGES_EXAMPLES) },
     stream: { schema: ref('MessageStreamEvent'), examples: streamedReplyExamples(ADAPTERS.messages, MESSAGES_EXAMPLES) },
@@ -167,7 +167,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
   estimateMessage: {
     ...ESTIMATE,
     operationId: 'estimateMessage',
-    parameters: [VERSION_HEADER, MAX_COST],
+    parameters: [VERSION_HEADER, WITH_QUOTE, MAX_COST],
     request: { schema: ref('MessagesRequest'), examples: MESSAGES_EXAMPLES },
   },
   models: {

@@ -19,6 +19,7 @@ import type { EncodedRequest } from '../encoded-request.js';
 import { limitCost, type MaxCost } from './max-cost.js';
 import { Meter, type RequestOutcome } from './meter.js';
 import { type Quote, quoteRequest } from './quote.js';
+import { atQuotedPrice, type Promised, withinPromise } from './quotes.js';
 import { type Reply, stopError } from './reply.js';
 import { reserveError } from './reserve-error.js';
 import type { RequestFields, SettleOnEnd } from './settle-on-end.js';
@@ -38,6 +39,8 @@ export interface InferenceCall {
   attribution?: Attribution | undefined;
   /** The most that the request lets its session cost. Absent: what budgets allow. */
   sessionLimit?: bigint | undefined;
+  /** Absent: the client has no quote. */
+  promised?: Promised | undefined;
   /** Absent: the client sets no maximum. */
   maxCost?: MaxCost | undefined;
   /** Trace context of the client, if it sent one. */
@@ -97,11 +100,11 @@ interface InferenceActivity {
  */
 export async function runInference(services: InferenceServices, call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
   const startedAt = performance.now();
-  const model = services.catalog.model(call.request.model, call.caller);
+  const model = atQuotedPrice(services.catalog.model(call.request.model, call.caller), call.promised);
   record.model = model.id;
   record.stream = call.request.stream;
   const { activity } = record;
-  const quote = limitCost(quoteRequest(model, call.request), call.maxCost);
+  const quote = limitCost(withinPromise(quoteRequest(model, call.request), call.promised), call.maxCost);
   const { promptTokensEstimate, outputTokensMax } = quote;
   if (activity) Object.assign(activity, { promptTokensEstimate, outputTokensMax });
   reply.prepare?.(quote);

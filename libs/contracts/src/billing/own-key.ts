@@ -13,7 +13,7 @@ import { ATTRIBUTION_GROUPS, USAGE_STEPS, type UsageQueryReply, type UsageStep }
 
 export class OwnKeyShowRequest {
   @Id() keyId!: string;
-  /** Of a request. The reply then has the budgets of its user and tags too, with what these have used. Absent: none. */
+  /** Names of a request. The reply then has the budgets of its user and tags too, with what these have used. Absent: none. */
   @IsOptional() @AttributionOf() attribution?: Attribution;
 }
 

@@ -1,8 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import type { Budget } from '#contracts/billing/budgets.js';
+import { keyResolve } from '#contracts/billing/keys.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { type OwnKeyShowRequest, ownKeyShow } from '#contracts/billing/own-key.js';
-import { TEST_CALLER } from '#testing/fake-services.js';
-import { type Answer, JSON_TYPE, KEY, readError, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
+import { quoteKey } from '#contracts/billing/quotes.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { TEST_CALLER, TEST_MODEL } from '#testing/fake-services.js';
+import { type Answer, JSON_TYPE, KEY, readError, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
 
 /** Estimates and the client's maximum over HTTP, with fakes of the other services. */
 
@@ -157,4 +161,119 @@ test('a large body is estimated too, and frees its memory', async () => {
   const body = { ...FORMATS[0]?.body, messages: [{ role: 'user', content: 'x'.repeat(300_000) }] };
   const answer = await send('/v1/chat/completions/estimate', body);
   expect(readError(answer).code).toBe('context_length_exceeded');
+});
+
+describe('quotes', () => {
+  const [CHAT, RESPONSES] = FORMATS as [(typeof FORMATS)[number], (typeof FORMATS)[number]];
+  let keysAsked: number[];
+  beforeEach(() => {
+    keysAsked = [];
+    const key = randomBytes(32).toString('base64');
+    gateway.fakes.messaging.answer(quoteKey, ({ number = 0 }) => {
+      keysAsked.push(number);
+      return { key };
+    });
+  });
+
+  async function readQuote({ path, body }: { path: string; body: object }, headers: Record<string, string> = {}) {
+    const answer = await send(`${path}/estimate?quote=true`, body, headers);
+    expect(answer.status).toBe(200);
+    return JSON.parse(answer.text) as { quote: string; quote_expires_at: string; max_cost_pico_usd: string };
+  }
+
+  async function changeCatalog(price: object, more: object = {}): Promise<void> {
+    gateway.fakes.models = [{ ...TEST_MODEL, ...more, price: { ...TEST_MODEL.price, ...price } }];
+    gateway.fakes.messaging.reconnect();
+    await until(() => gateway.fakes.messaging.connected);
+  }
+
+  test.each(FORMATS)('$path: a request with its quote has the price of then, and holds no more', async (format) => {
+    const { quote, quote_expires_at } = await readQuote(format);
+    expect(new Date(quote_expires_at).getTime() - Date.now()).toBeGreaterThan(290_000);
+    await changeCatalog({ version: 8, inputPicoUsd: '900000', outputPicoUsd: '900000' });
+    expect((await send(format.path, format.body, { 'x-tollgate-quote': quote })).status).toBe(200);
+    expect((await send(format.path, format.body)).status).toBe(200);
+    expect(gateway.fakes.reserves).toMatchObject([
+      { amountPicoUsd: String(HELD), price: TEST_MODEL.price },
+      { amountPicoUsd: String(32 * 900_000), price: { version: 8 } },
+    ]);
+    expect(keysAsked.length).toBe(1);
+  });
+
+  test('a lower price does not lower a quote, and lower limits of the model do', async () => {
+    const { quote } = await readQuote(CHAT);
+    await changeCatalog({ version: 8, outputPicoUsd: '1' }, { maxOutputTokens: 7 });
+    await send(CHAT.path, CHAT.body, { 'x-tollgate-quote': quote });
+    expect(gateway.fakes.reserves).toMatchObject([{ amountPicoUsd: String(12 * 150_000 + 7 * 600_000), price: TEST_MODEL.price }]);
+    expect(gateway.fakes.opened).toMatchObject([{ ticket: { outputTokensMax: 7 } }]);
+  });
+
+  test('a lowered output limit is part of the quote', async () => {
+    const { quote, max_cost_pico_usd } = await readQuote(CHAT, { 'x-tollgate-max-cost': '0.0000137; lower-output' });
+    await send(CHAT.path, CHAT.body, { 'x-tollgate-quote': quote });
+    expect([max_cost_pico_usd, gateway.fakes.reserves[0]?.amountPicoUsd, gateway.fakes.opened[0]?.ticket.outputTokensMax]).toEqual([
+      ...['13200000', '13200000', 19],
+    ]);
+  });
+
+  test('a maximum below the quote refuses', async () => {
+    const { quote } = await readQuote(CHAT);
+    const answer = await send(CHAT.path, CHAT.body, { 'x-tollgate-quote': quote, 'x-tollgate-max-cost': '0.0000137' });
+    expect([answer.status, readError(answer).code]).toEqual([402, 'insufficient_balance']);
+  });
+
+  test('a body, model, endpoint or account that differs is refused before money is held', async () => {
+    const { quote } = await readQuote(CHAT);
+    const json = JSON.stringify(CHAT.body);
+    const wrong: [path: string, body: unknown, quote: string, why: RegExp][] = [
+      [CHAT.path, json.replace('Twelve', 'Twelwe'), quote, /is for another body/],
+      [CHAT.path, `${json} `, quote, /is for another body/],
+      [CHAT.path, { ...CHAT.body, model: 'vision/model' }, quote, /is for the model "test-model"/],
+      [RESPONSES.path, RESPONSES.body, quote, /is for another endpoint/],
+      [CHAT.path, CHAT.body, quote.replace(/.$/, (last) => (last === 'A' ? 'E' : 'A')), /is changed, or too old/],
+      [CHAT.path, CHAT.body, '', /is changed, or too old/],
+    ];
+    for (const [path, body, sent, why] of wrong) {
+      const answer = await send(path, body, { 'x-tollgate-quote': sent });
+      expect([answer.status, readError(answer)]).toEqual([
+        400,
+        { type: 'invalid_request_error', code: 'invalid_request', param: 'x-tollgate-quote', message: expect.stringMatching(why) },
+      ]);
+    }
+    expect(gateway.fakes.applies).toBe(0);
+  });
+
+  test('the quote of another account is refused', async () => {
+    const { quote } = await readQuote(CHAT);
+    await gateway.close();
+    const { fakes } = gateway;
+    gateway = await startTestGateway({}, fakes);
+    fakes.messaging.answer(keyResolve, () => ({ ...TEST_CALLER, accountId: '99999999-9999-4999-8999-999999999999' }));
+    const answer = await send(CHAT.path, CHAT.body, { 'x-tollgate-quote': quote });
+    expect([answer.status, readError(answer).message]).toEqual([400, '`x-tollgate-quote` is for another account.']);
+  });
+
+  test('a large body has a quote of its bytes too', async () => {
+    await changeCatalog({}, { contextTokens: 1_000_000 });
+    const body = { ...CHAT.body, messages: [{ role: 'user', content: 'x'.repeat(300_000) }] };
+    const { quote } = await readQuote({ ...CHAT, body });
+    expect((await send(CHAT.path, body, { 'x-tollgate-quote': quote })).status).toBe(200);
+    const other = JSON.stringify(body).replace('xx', 'xy');
+    expect((await send(CHAT.path, other, { 'x-tollgate-quote': quote })).status).toBe(400);
+  });
+
+  test('without billing nothing is signed or checked, and a request without a quote does not ask', async () => {
+    gateway.fakes.messaging.answer(quoteKey, () => {
+      throw new ServiceError('unavailable', 'down');
+    });
+    const signed = await send(`${CHAT.path}/estimate?quote=true`, CHAT.body);
+    const checked = await send(CHAT.path, CHAT.body, { 'x-tollgate-quote': `q1.498888.abc.${'A'.repeat(43)}` });
+    const plain = await send(CHAT.path, CHAT.body);
+    expect([signed.status, checked.status, plain.status]).toEqual([503, 503, 200]);
+  });
+
+  test.each(['', '?quote=false', '?quote=', '?other=true'])('an estimate with the query "%s" has no quote', async (query) => {
+    const answer = await send(`${CHAT.path}/estimate${query}`, CHAT.body);
+    expect([answer.status, JSON.parse(answer.text).quote, keysAsked]).toEqual([200, undefined, []]);
+  });
 });

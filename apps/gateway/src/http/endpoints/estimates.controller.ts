@@ -9,6 +9,7 @@ import { OwnKeys } from '../../clients/own-keys.js';
 import { EncodedRequest } from '../../encoded-request.js';
 import { limitCost } from '../../pipeline/max-cost.js';
 import { quoteRequest } from '../../pipeline/quote.js';
+import { digestBody, Quotes } from '../../pipeline/quotes.js';
 import { ADAPTERS } from '../../protocols/adapters.js';
 import type { ParsedRequest } from '../../protocols/protocol-adapter.js';
 import { readAttribution } from '../attribution.js';
@@ -20,7 +21,7 @@ import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { readMaxCost } from '../max-cost-header.js';
 import { writeJson } from '../replies/write-reply.js';
 import { ROUTES } from '../routes.js';
-import { renderEstimate } from './render-estimate.js';
+import { renderEstimate, renderSigned } from './render-estimate.js';
 
 /** Say what a request would cost at most, by the code that quotes those that run. Free of charge; make no hold and run no model. */
 @Controller()
@@ -32,6 +33,7 @@ export class EstimatesController {
     private readonly keys: OwnKeys,
     private readonly bodies: BodyReader,
     private readonly parser: BodyParser,
+    private readonly quotes: Quotes,
   ) {}
 
   @Post(ROUTES.estimateChat.path)
@@ -58,6 +60,8 @@ export class EstimatesController {
     try {
       const caller = requireCaller(exchange);
       const bytes = await this.bodies.read(request, response);
+      const isQuoted = wantsQuote(request.url);
+      const bodyDigest = isQuoted ? digestBody(bytes) : '';
       const body = { bytes, owner: caller, stopped: exchange.stopped, onSent: () => undefined };
       const parsed = await this.parser.parseGeneration(format, body);
       const attribution = readAttribution(headers, parsed.attribution, caller);
@@ -66,9 +70,17 @@ export class EstimatesController {
       const size = parsed.request instanceof EncodedRequest ? parsed.request.size : measurePrompt(parsed.request);
       const refusals = await findRefusals(this.billing, this.keys, { keyId: caller.keyId, attribution }, quote);
       const estimate = { model: model.id, quote, promptTokens: estimatePromptTokens(size, model), ...refusals };
-      writeJson(exchange, response, JSON.stringify(renderEstimate(estimate)));
+      const { accountId } = caller;
+      const quoted = { accountId, format: format.name, model: model.id, bodyDigest };
+      const signed = isQuoted ? await this.quotes.sign(quoted, quote, model) : undefined;
+      writeJson(exchange, response, JSON.stringify({ ...renderEstimate(estimate), ...(signed && renderSigned(signed)) }));
     } finally {
       this.bodies.release(request);
     }
   }
+}
+
+function wantsQuote(url = ''): boolean {
+  const query = url.indexOf('?');
+  return query !== -1 && new URLSearchParams(url.slice(query)).get('quote') === 'true';
 }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
+import { digestBody, QUOTE_HEADER, type Quotes } from '../../pipeline/quotes.js';
 import type { Reply } from '../../pipeline/reply.js';
 import { type InferenceCall, type InferenceRecord, type InferenceServices, runInference } from '../../pipeline/run-inference.js';
 import { EMBEDDINGS } from '../../protocols/embeddings/format.js';
@@ -21,6 +22,7 @@ export class GenerationHandler {
     private readonly services: InferenceServices,
     private readonly bodies: BodyReader,
     private readonly parser: BodyParser,
+    private readonly quotes: Quotes,
     private readonly settings: StreamTimes & { activityEvents: boolean },
   ) {}
 
@@ -75,6 +77,8 @@ export class GenerationHandler {
     const bytes = await this.bodies.read(request, response);
     const onSent = (): void => this.bodies.release(request);
     const { requestId, stopped, trace, span } = exchange;
+    const { [QUOTE_HEADER]: sentQuote } = request.headers;
+    const bodyDigest = sentQuote === undefined ? '' : digestBody(bytes);
     const parsed = await this.parser.parseGeneration(format, { bytes, owner: caller, stopped, onSent });
     const record: InferenceRecord = { activity: this.settings.activityEvents ? {} : undefined };
     exchange.inference = record;
@@ -82,7 +86,10 @@ export class GenerationHandler {
     const attribution = readAttribution(request.headers, parsed.attribution, caller);
     const sessionLimit = readSessionLimit(request.headers, attribution);
     const maxCost = readMaxCost(request.headers);
-    const call = { request: parsed.request, caller, requestId, attribution, sessionLimit, maxCost, trace, span };
+    const { accountId } = caller;
+    const quoted = { accountId, format: format.name, model: parsed.request.model, bodyDigest };
+    const promised = sentQuote === undefined ? undefined : await this.quotes.check(String(sentQuote), quoted);
+    const call = { request: parsed.request, caller, requestId, attribution, sessionLimit, maxCost, promised, trace, span };
     return { parsed, run: (reply: Reply) => this.runCall(call, reply, record) };
   }
 

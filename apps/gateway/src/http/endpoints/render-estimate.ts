@@ -11,7 +11,7 @@ export interface Estimate {
   refusals: readonly EstimateRefusal[];
 }
 
-/** What a request would hold, for its client. Amounts are strings of integers in 10⁻¹² USD, as in the balance. */
+/** Estimate of a request for its client. Amounts are strings of integers in 10⁻¹² USD, as in the balance. */
 export function renderEstimate({ model, quote, promptTokens, availablePicoUsd, refusals }: Estimate) {
   return {
     object: 'estimate',
@@ -41,4 +41,9 @@ export function renderRefusal({ by, budget, ...missing }: EstimateRefusal) {
       ? { left_pico_usd: missing.leftPicoUsd, missing_pico_usd: missing.missingPicoUsd }
       : { left_tokens: missing.leftTokens, missing_tokens: missing.missingTokens }),
   };
+}
+
+/** The fields of an estimate that was asked for a quote. */
+export function renderSigned({ quote, expiresAt }: { quote: string; expiresAt: number }) {
+  return { quote, quote_expires_at: new Date(expiresAt).toISOString() };
 }
