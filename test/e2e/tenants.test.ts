@@ -19,7 +19,8 @@ import { type KeySecret, readSecrets } from '../../apps/cli/src/tenants/secrets-
 
 const { gatewayUrl } = stack();
 const PAGE = await readFile('docs/tenants.md', 'utf8');
-const [EXAMPLE = ''] = [...PAGE.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+const YAML = [...PAGE.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+const [EXAMPLE = ''] = YAML;
 const [PLAN = ''] = [...PAGE.matchAll(/^```\n(account [\s\S]*?)^```$/gm)].map(([, text = '']) => text);
 
 let folder: string;
@@ -32,9 +33,14 @@ beforeEach(async () => {
   file = join(folder, 'tenants.yaml');
   secrets = join(folder, 'keys.yaml');
   name = `acme-${randomUUID()}`;
-  await writeFile(file, EXAMPLE.replaceAll('acme', name));
+  await writeFile(file, fill(EXAMPLE));
 });
 afterEach(() => rm(folder, { recursive: true }));
+
+/** With people of their own: those of one test must not be known in another. */
+function fill(text: string): string {
+  return text.replaceAll('acme', name).replaceAll('@example.com', `@${name}.example.com`);
+}
 
 interface Outcome {
   code: number;
@@ -55,7 +61,8 @@ async function tollgate(args: string[], wrap = (messaging: Messaging) => messagi
   outcome.code = await runCli(args, output, async () => wrap(await connectAdministrator(stack())));
   return outcome;
 }
-const apply = (...args: string[]) => tollgate(['apply', '-f', file, '--secrets', secrets, ...args]);
+const apply = (...args: string[]) =>
+  tollgate(['apply', '-f', file, '--secrets', secrets, '--invites', join(folder, 'links.yaml'), ...args]);
 const exported = async (): Promise<{ accounts: object[] }> =>
   parse((await tollgate(['export', '--account', name])).out) as { accounts: object[] };
 const plans = async (...args: string[]): Promise<AccountPlan[]> =>
@@ -66,7 +73,7 @@ async function listModels({ key }: KeySecret): Promise<number> {
 }
 
 test('the example of the page has the plan of the page, and fits the schema', async () => {
-  expect((await tollgate(['apply', '-f', file, '--plan'])).out.replaceAll(name, 'acme')).toBe(PLAN);
+  expect((await tollgate(['apply', '-f', file, '--plan'])).out.replaceAll(`@${name}.`, '@').replaceAll(name, 'acme')).toBe(PLAN);
   const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(
     JSON.parse(await readFile('docs/tenants.schema.json', 'utf8')),
   );
@@ -75,8 +82,8 @@ test('the example of the page has the plan of the page, and fits the schema', as
 });
 
 test('applied, its keys work; a second apply changes nothing; its export is equal, also with prune', async () => {
-  await writeFile(file, EXAMPLE.replaceAll('acme', name).replace(', networks: [10.0.0.0/8]', ''));
-  expect(await apply()).toMatchObject({ code: 0, out: expect.stringMatching(/1 account: 9 made, 0 changed, 0 removed\n$/) });
+  await writeFile(file, fill(EXAMPLE).replace(', networks: [10.0.0.0/8]', ''));
+  expect(await apply()).toMatchObject({ code: 0, out: expect.stringMatching(/1 account: 11 made, 0 changed, 0 removed\n$/) });
   const made = await readSecrets(secrets);
   expect((await stat(secrets)).mode & 0o777).toBe(0o600);
   expect(made.map(({ account, project, name: key }) => [account, project, key])).toEqual([
@@ -84,12 +91,34 @@ test('applied, its keys work; a second apply changes nothing; its export is equa
     [name, 'web', 'app'],
   ]);
   expect(await Promise.all(made.map(listModels))).toEqual([200, 200]);
+  const links = parse(await readFile(join(folder, 'links.yaml'), 'utf8')) as { account: string; email: string; link: string }[];
+  expect((await stat(join(folder, 'links.yaml'))).mode & 0o777).toBe(0o600);
+  expect(links.map(({ account, email }) => [account, email])).toEqual([
+    [name, `ada@${name}.example.com`],
+    [name, `kim@${name}.example.com`],
+  ]);
   expect(await apply()).toEqual({ code: 0, out: 'nothing to change in 1 account\n', err: '' });
   await writeFile(file, (await tollgate(['export', '--account', name])).out);
   expect(await apply('--prune')).toEqual({ code: 0, out: 'nothing to change in 1 account\n', err: '' });
   await writeFile(file, `accounts: [{ name: ${name}, projects: [{ name: web, keys: [{ name: app }] }] }]`);
   expect((await apply('--prune')).out).toContain('  - key ci of project web: revoked\n');
   expect(await Promise.all(made.map(listModels))).toEqual([401, 200]);
+});
+
+test('the command of the Job of the page writes a manifest of a Secret for each key', async () => {
+  const job = YAML.map(
+    (text) => parse(text) as { kind?: string; spec: { template: { spec: { initContainers: { command: string[] }[] } } } },
+  ).find(({ kind }) => kind === 'Job');
+  const [program, ...args] = job?.spec.template.spec.initContainers[0]?.command ?? [];
+  const here = args.map((arg) => arg.replace('/tenants/tenants.yaml', file).replace('/secrets', folder));
+  expect(program).toBe('tollgate');
+  expect(await tollgate(here)).toMatchObject({ code: 0, err: '' });
+  const manifests = (await readFile(secrets, 'utf8')).split('---\n').map((text) => parse(text) as { kind: string; stringData: object });
+  expect(manifests.map(({ kind, stringData }) => [kind, Object.keys(stringData)])).toEqual([
+    ['Secret', ['api-key']],
+    ['Secret', ['api-key']],
+  ]);
+  expect((await tollgate(here)).out).toBe('nothing to change in 1 account\n');
 });
 
 /** A connection that breaks at a request: before it is sent, or when its answer is on the way. */
@@ -139,14 +168,15 @@ test('ended at any request, before or after it is served, and run again, it ends
 
 test('a file for secrets that cannot be written makes no key', async () => {
   await chmod(folder, 0o500);
-  const { code, err } = await tollgate(['apply', '-f', file, '--secrets', join(folder, 'missing', 'keys.yaml')]);
+  const missing = join(folder, 'missing', 'keys.yaml');
+  const { code, err } = await tollgate(['apply', '-f', file, '--secrets', missing, '--invites', join(folder, 'links.yaml')]);
   await chmod(folder, 0o700);
   expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^error: cannot write .*: (ENOENT|EACCES)\n$/) });
   expect((await plans())[0]).toMatchObject({ accountId: null });
 });
 
 test('a file with any damage is applied as it reads, or refused with line and column, and then nothing is changed', async () => {
-  const plain = EXAMPLE.replaceAll('acme', name);
+  const plain = fill(EXAMPLE);
   await apply();
   const before = await exported();
   const words = ['', '  ', '- ', ': ', '[', '{', '"', '0', '-1', 'null', 'period: year', 'colour: red', '&a', '*a', '\t'];

@@ -31,6 +31,7 @@ import * as replicas from './replica-status.js';
 import * as routeCosts from './route-costs.js';
 import * as routeStatus from './route-status.js';
 import * as scheduledPrices from './scheduled-prices.js';
+import * as tenantMembers from './tenant-members.js';
 
 /** All contracts, for checks of every subject: permissions, documents, tests. */
 const MODULES = [
@@ -65,6 +66,7 @@ const MODULES = [
   replicas,
   probe,
   panel,
+  tenantMembers,
   payments,
 ];
 const contracts: unknown[] = MODULES.flatMap((module) => Object.values(module));

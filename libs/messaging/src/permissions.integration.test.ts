@@ -113,6 +113,8 @@ const CALLERS: Record<string, User[]> = {
   'inference.v1.route.status': ['cli', 'panel'],
   'service.v1.replica.status': ['cli', 'panel'],
   'panel.v1.invite.create': ['cli'],
+  'panel.v1.member.plan': ['cli'],
+  'panel.v1.member.apply': ['cli'],
   'panel.v1.user.list': ['cli'],
   'panel.v1.user.update': ['cli'],
   'panel.v1.session.end': ['cli'],

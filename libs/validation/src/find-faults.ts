@@ -18,6 +18,8 @@ export function findFaults(type: new () => object, payload: unknown): PayloadFau
   const schema = describeSchema(type);
   if (!isRecord(payload)) return [{ path: [], problem: NO_OBJECT }];
   const faults = findForms(schema, payload, []);
+  // class-validator takes ten times as long, so it only names the faults.
+  if (faults.length === 0 && schema.parse(payload) !== undefined) return [];
   // The rules would report these again, in other words: a list with one that is no group of fields as a whole.
   const known = new Set(faults.flatMap(({ path }) => [path.join('.'), path.slice(0, -1).join('.')]));
   const errors = validateSync(instantiate(schema, payload), { forbidUnknownValues: false, stopAtFirstError: true });

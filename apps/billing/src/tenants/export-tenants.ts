@@ -44,6 +44,7 @@ function exportTenant(state: TenantState, hasNamesake: boolean, now = Date.now()
   const leftOut: string[] = [];
   const isTwice = ({ name }: Project): boolean => projects.filter((one) => one.name === name).length > 1;
   return {
+    accountId: account.accountId,
     account: {
       ...(hasNamesake && { accountId: account.accountId }),
       name: name as string,

@@ -158,6 +158,37 @@ test('faults that billing finds have line and column, and nothing is applied', a
   expect(applied()).toEqual([]);
 });
 
+test('members are compared and applied by the panel, after the account; links of new people go to their file', async () => {
+  await writeFile(file, 'accounts: [{ name: acme, members: [{ email: ada@example.com, role: owner }] }]');
+  const change = { action: 'create', kind: 'member', name: 'ada@example.com', fields: [{ field: 'invite', before: null, after: 'owner' }] };
+  const links = join(folder, 'links.yaml');
+  const subjects: string[] = [];
+  const connect = answering((subject, payload) => {
+    subjects.push(`${subject} ${'members' in payload || JSON.stringify(payload).includes('"members"')}`);
+    if (subject === 'billing.v1.account.plan')
+      return { plans: [{ ...NONE, changes: [{ action: 'create', kind: 'account', fields: [] }] }] };
+    if (subject === 'panel.v1.member.plan') return { plans: [{ faults: [], changes: [change], removals: [], notes: [] }] };
+    if (subject === 'billing.v1.account.apply') return { accountId: 'id', changes: [], remaining: 0 };
+    return { accountId: 'id', changes: [change], invites: [{ email: 'ada@example.com', link: 'https://link', expiresAt: 'then' }] };
+  });
+  expect(await collectRun(['apply', '-f', file], connect)).toEqual({
+    code: 2,
+    out: '',
+    err: 'error: a person is new: name a file for the links with --invites\n',
+  });
+  subjects.length = 0;
+  expect((await collectRun(['apply', '-f', file, '--invites', links], connect)).out).toContain(
+    '  + member ada@example.com: invite owner\n',
+  );
+  expect(subjects).toEqual([
+    'billing.v1.account.plan false',
+    'panel.v1.member.plan true',
+    'billing.v1.account.apply false',
+    'panel.v1.member.apply true',
+  ]);
+  expect(await readFile(links, 'utf8')).toBe('- account: acme\n  email: ada@example.com\n  link: https://link\n  expiresAt: then\n');
+});
+
 test('what is equal is not applied', async () => {
   expect(await run(['apply', '-f', file], { ...NONE, accountId: 'id' })).toEqual({
     code: 0,
@@ -176,11 +207,17 @@ test('an export is a file, with remarks on what it cannot name', async () => {
   const account = { name: 'acme', projects: [{ name: 'web', keys: [{ name: 'ci' }] }] };
   const { out } = await collectRun(
     ['export'],
-    answering((_, payload) => ({
-      accounts: 'cursor' in payload && payload.cursor ? [] : [{ account, leftOut: ['key …abcd of project web: it has no name'] }],
-      nextCursor: 'cursor' in payload && payload.cursor ? null : 'next',
-    })),
+    answering((subject, payload) => {
+      const role = { field: 'role', before: 'owner', after: null };
+      const removals = [{ action: 'remove', kind: 'member', name: 'ada@example.com', fields: [role] }];
+      if (subject === 'panel.v1.member.plan') return { plans: [{ faults: [], changes: [], removals, notes: [] }] };
+      const isLast = 'cursor' in payload && payload.cursor;
+      const leftOut = ['key …abcd of project web: it has no name'];
+      return { accounts: isLast ? [] : [{ accountId: 'id', account, leftOut }], nextCursor: isLast ? null : 'next' };
+    }),
   );
   expect(out).toMatch(/^# yaml-language-server: \$schema=/);
-  expect(out.split('\n').slice(1).join('\n')).toBe(`# not in this file: account acme: key …abcd of project web: it has no name\n${TEXT}`);
+  expect(out.split('\n').slice(1).join('\n')).toBe(
+    `# not in this file: account acme: key …abcd of project web: it has no name\n${TEXT}    members:\n      - email: ada@example.com\n        role: owner\n`,
+  );
 });

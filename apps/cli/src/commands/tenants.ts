@@ -13,12 +13,13 @@ import {
 } from '#contracts/billing/tenants.js';
 import { makeApiKey } from '#contracts/make-api-key.js';
 import { ServiceError } from '#contracts/service-error.js';
-import type { Messaging } from '#messaging/messaging.js';
+import { type MemberInvite, memberApply, memberPlan, type TenantMember } from '#contracts/tenant-members.js';
+import { type Messaging, MessagingError } from '#messaging/messaging.js';
 import type { CliCommand, Parameters, Values } from '../command.js';
 import { completeIds } from '../complete-ids.js';
 import { accountId, flag, oneOf, optional, required, text } from '../parameters.js';
 import { renderPlans } from '../tenants/render-plan.js';
-import { type KeySecret, readSecrets, SECRETS_FORMATS, writeSecrets } from '../tenants/secrets-file.js';
+import { appendPrivate, type KeySecret, readSecrets, SECRETS_FORMATS, writeSecrets } from '../tenants/secrets-file.js';
 import { readTenantsFile, type TenantsFile, TenantsFileError } from '../tenants/tenants-file.js';
 import { UsageError } from '../usage-error.js';
 
@@ -31,6 +32,7 @@ const APPLY_PARAMETERS = {
   plan: flag('show what would change, and change nothing'),
   prune: flag("remove what the file's accounts have and the file does not: keys are revoked, projects disabled"),
   secrets: optional(text(500, 'file'), 'file for the secrets of new keys, mode 0600; needed when a key is new'),
+  invites: optional(text(500, 'file'), 'file for the links of new people, mode 0600; needed when a person is invited'),
   secretsFormat: optional(oneOf(SECRETS_FORMATS, 'format'), 'yaml, or kubernetes for manifests of Secrets; default yaml'),
 } satisfies Parameters;
 
@@ -41,17 +43,18 @@ const EXPORT_PARAMETERS = {
 export const tenantCommands: readonly CliCommand[] = [
   {
     name: 'apply',
-    summary: 'Bring accounts to the state of a YAML file: settings, projects, keys, budgets, limits, webhooks',
+    summary: 'Bring accounts to the state of a YAML file: settings, projects, keys, budgets, limits, webhooks, members',
     parameters: APPLY_PARAMETERS,
     examples: ['apply -f tenants.yaml --plan', 'apply -f tenants.yaml --secrets keys.yaml', 'apply -f tenants.yaml --prune'],
     async run(values, json, connect, write) {
-      const { file, plan: planOnly, prune = false, secrets, secretsFormat = 'yaml' } = values as Values<typeof APPLY_PARAMETERS>;
+      const { file, plan: planOnly, prune = false, secrets, secretsFormat = 'yaml', invites } = values as Values<typeof APPLY_PARAMETERS>;
       const tenants = await readTenantsFile(file);
       const messaging = await connect();
       const plans = await planAll(messaging, tenants, file, prune);
       if (planOnly) return { text: json ? renderJson(tenants, plans, false) : renderPlans(plans, 'planned'), failed: false };
+      demandInvitesFile(plans, invites);
       const newKeys = await keepSecrets(messaging, plans, secrets, secretsFormat);
-      const made = await applyAll(messaging, tenants, { plans, prune, newKeys }, json ? undefined : write);
+      const made = await applyAll(messaging, tenants, { plans, prune, newKeys, invites }, json ? undefined : write);
       return { text: json ? renderJson(tenants, made, true) : renderPlans(made, 'made'), failed: false };
     },
   },
@@ -63,13 +66,17 @@ export const tenantCommands: readonly CliCommand[] = [
     async run(values, json, connect) {
       const messaging = await connect();
       const { account } = (await completeIds(EXPORT_PARAMETERS, values, messaging)) as Values<typeof EXPORT_PARAMETERS>;
-      const accounts: TenantAccount[] = [];
+      const accounts: (TenantAccount & { members?: TenantMember[] })[] = [];
       const leftOut: string[] = [];
       let cursor: string | undefined;
       do {
         const reply = await messaging.request(accountExport, { accountId: account, cursor }, { timeoutMs: PLAN_MS });
-        for (const exported of reply.accounts) {
-          accounts.push(exported.account);
+        const ids = reply.accounts.map(({ accountId }) => accountId);
+        const people = ids.length === 0 ? [] : await exportMembers(messaging, ids);
+        if (!people) leftOut.push('members: the panel does not answer');
+        for (const [index, exported] of reply.accounts.entries()) {
+          const members = people?.[index];
+          accounts.push({ ...exported.account, ...(members && { members }) });
           leftOut.push(...exported.leftOut.map((one) => `account ${exported.account.name}: ${one}`));
         }
         cursor = reply.nextCursor ?? undefined;
@@ -85,13 +92,30 @@ export const tenantCommands: readonly CliCommand[] = [
   },
 ];
 
+/** Returns the people of accounts, invited ones included: the panel compares each account with an empty list. Undefined while it does not answer. */
+async function exportMembers(messaging: Messaging, accountIds: readonly string[]): Promise<TenantMember[][] | undefined> {
+  try {
+    const accounts = accountIds.map((accountId) => ({ accountId, members: [] }));
+    const { plans } = await messaging.request(memberPlan, { accounts }, { timeoutMs: PLAN_MS });
+    return plans.map(({ removals }) =>
+      removals.map(({ name: email = '', project, fields: [field] }) => ({
+        ...{ email, role: field?.before as TenantMember['role'] },
+        ...(project !== undefined && { project }),
+      })),
+    );
+  } catch (error) {
+    if (error instanceof MessagingError && error.kind === 'unavailable') return undefined;
+    throw error;
+  }
+}
+
 /** Compares all accounts. @throws {TenantsFileError} for the faults of all. */
 async function planAll(messaging: Messaging, { accounts, fault }: TenantsFile, file: string, prune: boolean): Promise<AccountPlan[]> {
   const plans: AccountPlan[] = [];
   for (let from = 0; from < accounts.length; from += PLANNED_ACCOUNTS_MAX) {
-    const batch = accounts.slice(from, from + PLANNED_ACCOUNTS_MAX);
-    const reply = await messaging.request(accountPlan, { accounts: batch, prune }, { timeoutMs: PLAN_MS });
-    plans.push(...reply.plans);
+    const batch = accounts.slice(from, from + PLANNED_ACCOUNTS_MAX).map(splitAccount);
+    const reply = await messaging.request(accountPlan, { accounts: batch.map(({ account }) => account), prune }, { timeoutMs: PLAN_MS });
+    plans.push(...(await planMembers(messaging, batch, reply.plans, prune)));
   }
   const faults = plans.flatMap((plan, index) => plan.faults.map(({ path, problem }) => fault(['accounts', index, ...path], problem)));
   const named = new Map<string, number>();
@@ -102,6 +126,52 @@ async function planAll(messaging: Messaging, { accounts, fault }: TenantsFile, f
   }
   if (faults.length > 0) throw new TenantsFileError(file, faults);
   return plans;
+}
+
+/** Returns what billing knows of an account, and its list of people, whom the panel knows. */
+function splitAccount(entry: object): { account: TenantAccount; members: TenantMember[] | undefined } {
+  const { members, ...account } = entry as TenantAccount & { members?: TenantMember[] };
+  return { account, members };
+}
+
+/** Adds the plans of the members, where a file has some: the panel is not asked for others. */
+async function planMembers(
+  messaging: Messaging,
+  batch: readonly ReturnType<typeof splitAccount>[],
+  plans: readonly AccountPlan[],
+  prune: boolean,
+): Promise<AccountPlan[]> {
+  const asked = batch.flatMap(({ members }, index) => (Array.isArray(members) ? [{ index, members }] : []));
+  const request = asked.map(({ index, members }) => ({ accountId: plans[index]?.accountId ?? undefined, members }));
+  const reply = asked.length === 0 ? { plans: [] } : await messaging.request(memberPlan, { accounts: request }, { timeoutMs: PLAN_MS });
+  const byIndex = new Map(asked.map(({ index }, at) => [index, reply.plans[at]]));
+  return plans.map((plan, index) => {
+    const { members } = batch[index] ?? {};
+    if (members !== undefined && !Array.isArray(members)) {
+      return { ...plan, faults: [...plan.faults, { path: ['members'], problem: 'must be a list' }] };
+    }
+    const own = byIndex.get(index);
+    if (!own) return plan;
+    const faults = own.faults.map(({ path, problem }) => ({ path: ['members', ...path], problem }));
+    return {
+      ...plan,
+      faults: [...plan.faults, ...faults],
+      changes: [...plan.changes, ...own.changes, ...(prune ? own.removals : [])],
+      kept: [...plan.kept, ...(prune ? [] : own.removals)],
+      notes: [...plan.notes, ...own.notes],
+    };
+  });
+}
+
+const isMember = ({ kind }: AccountPlan['changes'][number]): boolean => kind === 'member';
+
+function demandInvitesFile(plans: readonly AccountPlan[], file: string | undefined): void {
+  const invited = plans.flatMap(({ changes }) =>
+    changes.filter(({ action, fields: [field] }) => action !== 'remove' && field?.field === 'invite'),
+  );
+  if (invited.length === 0 || file !== undefined) return;
+  const people = invited.length === 1 ? 'a person is' : `${invited.length} people are`;
+  throw new UsageError(`${people} new: name a file for the links with --invites`);
 }
 
 type NewKeys = ReadonlyMap<string, NewTenantKey[]>;
@@ -126,6 +196,9 @@ async function keepSecrets(
     throw new UsageError(
       `${wanted.length === 1 ? 'a key is' : `${wanted.length} keys are`} new: name a file for the secrets with --secrets`,
     );
+  }
+  if (new Set(wanted.map(renderPlace)).size < wanted.length) {
+    throw new UsageError('two accounts of one name have new keys of one name: apply each from a file of its own');
   }
   const kept = new Map((await readSecrets(file)).map((secret) => [renderPlace(secret), secret]));
   const before = kept.size;
@@ -157,7 +230,7 @@ async function hasKey(messaging: Messaging, keyId: string): Promise<boolean> {
 async function applyAll(
   messaging: Messaging,
   { accounts, name: fileName, digest: fileDigest }: TenantsFile,
-  { plans, prune, newKeys }: { plans: readonly AccountPlan[]; prune: boolean; newKeys: NewKeys },
+  { plans, prune, newKeys, invites }: { plans: readonly AccountPlan[]; prune: boolean; newKeys: NewKeys; invites: string | undefined },
   write: ((text: string) => void) | undefined,
 ): Promise<AccountPlan[]> {
   const made: AccountPlan[] = [];
@@ -168,15 +241,22 @@ async function applyAll(
       continue;
     }
     const keys = newKeys.get(plan.name) ?? [];
-    const request = { account: accounts[index] as TenantAccount, prune, fileName, fileDigest };
+    const { account, members = [] } = splitAccount(accounts[index] ?? {});
+    const request = { account, prune, fileName, fileDigest };
     const changes: AccountPlan['changes'] = [];
-    let remaining = 0;
+    let { accountId } = plan;
+    let remaining = plan.changes.every(isMember) ? 0 : 1;
     try {
-      do {
+      while (remaining > 0) {
         const reply = await messaging.request(accountApply, { ...request, newKeys: keys }, { timeoutMs: APPLY_MS });
         changes.push(...reply.changes);
-        remaining = reply.remaining;
-      } while (remaining > 0);
+        ({ accountId, remaining } = reply);
+      }
+      if (plan.changes.some(isMember) && accountId !== null) {
+        const reply = await messaging.request(memberApply, { accountId, members, prune, fileName, fileDigest }, { timeoutMs: APPLY_MS });
+        changes.push(...reply.changes);
+        if (invites !== undefined && reply.invites.length > 0) await addInvites(invites, plan.name, reply.invites);
+      }
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const { code, message, param, details } = error;
@@ -190,6 +270,10 @@ async function applyAll(
     if (write && done % 100 === 0) write(`${done} accounts changed\n`);
   }
   return made;
+}
+
+async function addInvites(file: string, account: string, invites: readonly MemberInvite[]): Promise<void> {
+  await appendPrivate(file, stringify(invites.map((invite) => ({ account, ...invite }))));
 }
 
 function renderJson({ name, digest }: TenantsFile, plans: readonly AccountPlan[], applied: boolean): string {

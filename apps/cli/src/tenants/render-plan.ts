@@ -35,6 +35,7 @@ function describe({ kind, project, key, name }: TenantChange): string {
   const place = [...(project === undefined ? [] : [`project ${project}`]), ...(key === undefined ? [] : [`key ${key}`])];
   if (kind === 'project') return `project ${project}`;
   if (kind === 'key') return `key ${key} of project ${project}`;
+  if (kind === 'member') return `member ${name}${project === undefined ? '' : ` of project ${project}`}`;
   if (kind === 'account' || kind === 'credit') return kind === 'account' ? 'settings' : 'credit';
   return `${kind} ${name}${place.length > 0 ? ` of ${place.reverse().join(' of ')}` : ''}`;
 }

@@ -66,6 +66,19 @@ export async function writeSecrets(file: string, secrets: readonly KeySecret[], 
   }
 }
 
+/** Adds a text to a file that only its owner can read, on the disk before this ends. */
+export async function appendPrivate(file: string, text: string): Promise<void> {
+  try {
+    const handle = await open(file, 'a', 0o600);
+    await handle.chmod(0o600);
+    await handle.writeFile(text);
+    await handle.sync();
+    await handle.close();
+  } catch (error) {
+    throw new UsageError(`cannot write ${file}: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
 function renderManifests(secrets: readonly KeySecret[]): string {
   return secrets.map((secret) => stringify(renderManifest(secret))).join('---\n');
 }

@@ -17,6 +17,7 @@ import { Sso } from '../identity/sso/sso.js';
 import { AttemptCookie } from '../identity/sso/sso-attempt.js';
 import type { SsoProviderConfig } from '../identity/sso/sso-provider.config.js';
 import { SsoProvider } from '../identity/sso/sso-provider.js';
+import { TenantMembers } from '../identity/tenant-members.js';
 import { Throttle } from '../identity/throttle.js';
 import { InviteMails } from '../mail/invite-mails.js';
 import { InviteRates } from '../mail/invite-rates.js';
@@ -88,6 +89,7 @@ export function identityModule({
       { provide: People, useValue: new People(prisma, passwords, signIn) },
       { provide: Members, useValue: new Members(prisma) },
       { provide: Invites, useValue: invites },
+      { provide: TenantMembers, useValue: new TenantMembers(prisma, config.panelUrl) },
       { provide: InviteMails, useValue: new InviteMails(mailer, new InviteRates(), (inviteId) => invites.isOpen(inviteId), logger) },
     ],
   };

@@ -1,5 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { type AuditCheckReply, type AuditListReply, AuditListRequest, panelAuditCheck, panelAuditList } from '#contracts/audit.js';
+import { projectList } from '#contracts/billing/projects.js';
 import {
   type PanelFactorsResetReply,
   PanelFactorsResetRequest,
@@ -18,6 +19,14 @@ import {
   panelUserUpdate,
 } from '#contracts/panel.js';
 import { ServiceError } from '#contracts/service-error.js';
+import {
+  type MemberApplyReply,
+  MemberApplyRequest,
+  type MemberPlanReply,
+  MemberPlanRequest,
+  memberApply,
+  memberPlan,
+} from '#contracts/tenant-members.js';
 import { OPERATOR } from '#database/journal-reads.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
@@ -28,6 +37,7 @@ import { Invites } from '../identity/invites.js';
 import { Members } from '../identity/members.js';
 import { SecondFactors } from '../identity/second-factors.js';
 import { Sessions } from '../identity/sessions.js';
+import { type ProjectNames, TenantMembers } from '../identity/tenant-members.js';
 import { Services } from '../services/services.js';
 import type { Member } from '../shapes/identity.js';
 import { AuditJournals } from './audit/audit-journals.js';
@@ -41,6 +51,7 @@ export class OperatorController {
   constructor(
     private readonly invites: Invites,
     private readonly members: Members,
+    private readonly tenantMembers: TenantMembers,
     private readonly sessions: Sessions,
     private readonly secondFactors: SecondFactors,
     private readonly journals: AuditJournals,
@@ -56,6 +67,33 @@ export class OperatorController {
       const { inviteId, link, expiresAt } = made;
       return { inviteId, email: made.email, ...place, role, link, expiresAt };
     });
+  }
+
+  @Serves(memberPlan)
+  async planMembers({ accounts }: MemberPlanRequest): Promise<MemberPlanReply> {
+    return refusing(async () => {
+      const plans = accounts.map(async ({ accountId, members }) =>
+        this.tenantMembers.plan(accountId, members, accountId === undefined ? [] : await this.listProjects(accountId)),
+      );
+      return { plans: await Promise.all(plans) };
+    });
+  }
+
+  @Serves(memberApply)
+  async applyMembers(request: MemberApplyRequest, { caller }: CallContext): Promise<MemberApplyReply> {
+    const author = { caller, logger: this.logger };
+    return refusing(async () => this.tenantMembers.apply(request, await this.listProjects(request.accountId), author));
+  }
+
+  private async listProjects(accountId: string): Promise<ProjectNames> {
+    const found: { projectId: string; name: string }[] = [];
+    let cursor: string | undefined;
+    do {
+      const { projects, nextCursor } = await this.services.ask(projectList, { accountId, cursor });
+      found.push(...projects.map(({ projectId, name }) => ({ projectId, name })));
+      cursor = nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    return found;
   }
 
   @Serves(panelUserList)

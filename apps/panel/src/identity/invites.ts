@@ -7,7 +7,7 @@ import { newestFirst, type PageQuery, toPage } from '../requests/page.js';
 import type { Caller } from '../requests/panel-request.js';
 import type { CreatedInvite, Invite, InviteAcceptRequest, InviteListReply, InviteView, Role } from '../shapes/identity.js';
 import { parseEmail } from './email-address.js';
-import { checkRoleFits, describeRole, lockRoles, setRole, toAccess, toPlace } from './grants.js';
+import { checkRoleFits, describeRole, lockRoles, type Place, setRole, toAccess, toPlace } from './grants.js';
 import { demandFewerInvites, withdrawBeyondRights, withdrawOpen } from './open-invites.js';
 import { checkNewPassword, findWeakness, type Passwords } from './passwords.js';
 import { lockCaller, lockPerson, lockVerified } from './person-lock.js';
@@ -54,21 +54,13 @@ export class Invites {
     const place = toPlace(of);
     const { accountId } = place;
     checkRoleFits(role, place);
-    const secret = makeSecret();
-    const now = new Date();
-    const expiresAt = new Date(now.getTime() + INVITE_MS);
-    const scope = { email, ...place, role };
-    const row = await journaled(this.prisma, author, async (tx, record) => {
-      const id = randomUUIDv7();
+    const invitedBy = author.caller.actor;
+    return journaled(this.prisma, author, async (tx, record) => {
       await lockRoles(tx);
       if (by) await demandMayInvite(tx, by, accountId);
-      await withdrawOpen(tx, record, scope, `replaced by invite/${id}`);
-      if (by) await demandFewerInvites(tx, by.userId);
-      const data = { id, digest: computeDigest(secret), ...scope, setsPassword, invitedBy: author.caller.actor, createdAt: now, expiresAt };
-      await record({ action: 'invite.create', accountId, target: `invite/${id}`, after: { email, ...describeRole(role, place) } });
-      return tx.panelInvite.create({ data });
+      const demandRoom = async (): Promise<void> => by && demandFewerInvites(tx, by.userId);
+      return writeInvite(tx, record, { email, ...place, role, setsPassword, invitedBy }, this.panelUrl, demandRoom);
     });
-    return { ...renderInvite(row), link: `${this.panelUrl}/panel/welcome#${secret}` };
   }
 
   /** Open invites of the accounts, or of all and the platform, newest first. */
@@ -193,6 +185,34 @@ export class Invites {
     if (!invite || invite.acceptedAt !== null || invite.expiresAt <= new Date()) throw overLink();
     return invite;
   }
+}
+
+interface InviteColumns extends Place {
+  email: string | null;
+  role: Role;
+  setsPassword: boolean;
+  invitedBy: string;
+}
+
+/** Writes an invite with its row of the journal, in place of an open one of the same e-mail for the same role. Call after `lockRoles`. */
+export async function writeInvite(
+  tx: Prisma.TransactionClient,
+  record: WriteEntry,
+  { setsPassword, invitedBy, ...scope }: InviteColumns,
+  panelUrl: string,
+  demandRoom = async (): Promise<void> => undefined,
+): Promise<CreatedInvite> {
+  const { email, accountId, projectId, role } = scope;
+  const id = randomUUIDv7();
+  const secret = makeSecret();
+  const createdAt = new Date();
+  const expiresAt = new Date(createdAt.getTime() + INVITE_MS);
+  await withdrawOpen(tx, record, { email, accountId, projectId, role }, `replaced by invite/${id}`);
+  await demandRoom();
+  const data = { id, digest: computeDigest(secret), email, accountId, projectId, role, setsPassword, invitedBy, createdAt, expiresAt };
+  await record({ action: 'invite.create', accountId, target: `invite/${id}`, after: { email, ...describeRole(role, { projectId }) } });
+  const row = await tx.panelInvite.create({ data });
+  return { ...renderInvite(row), link: `${panelUrl}/panel/welcome#${secret}` };
 }
 
 /** Demands the session and the right of a caller, who may have lost either since the request began. Call after `lockRoles`. */

@@ -149,7 +149,8 @@ export class AccountPlanRequest {
   @IsOptional() @IsBoolean() prune?: boolean;
 }
 
-export type TenantKind = 'account' | 'credit' | 'project' | 'key' | 'budget' | 'webhook';
+/** Members are the panel's. */
+export type TenantKind = 'account' | 'credit' | 'project' | 'key' | 'budget' | 'webhook' | 'member';
 
 /** One difference between an account and its wanted state. Never has a secret. */
 export interface TenantChange {
@@ -158,7 +159,7 @@ export interface TenantChange {
   /** Names of the project and the key that are changed or have the budget. */
   project?: string;
   key?: string;
-  /** Period, unit and value of a budget; origin of a webhook. */
+  /** Period, unit and value of a budget; origin of a webhook; e-mail of a member. */
   name?: string;
   fields: { field: string; before: unknown; after: unknown }[];
 }
@@ -243,6 +244,7 @@ export interface AccountExportReply extends Paged {
 
 /** The state of an account as a wanted state: planning it finds no change. */
 export interface ExportedAccount {
+  accountId: string;
   account: TenantAccount;
   /** Parts of the account that its wanted state cannot name, such as keys without a name. */
   leftOut: string[];
