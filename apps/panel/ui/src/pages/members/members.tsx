@@ -66,7 +66,11 @@ export function Members() {
   return (
     <Page
       title="Members"
-      about={accountId ? `People with a role in ${accountName(accountId)} or in a project of it.` : 'People with a role anywhere.'}
+      about={
+        accountId
+          ? `People with a role in ${accountName(accountId)} or in a project of it. People with a role of the platform see it too.`
+          : 'People with a role anywhere.'
+      }
       actions={
         may('members') && (
           <Button look="primary" icon="plus" onClick={() => setAsking({ kind: 'invite' })}>
@@ -82,7 +86,7 @@ export function Members() {
           placeholders={3}
           rowKey={({ member, grant }) => `${member.userId} ${grant.projectId ?? grant.accountId}`}
           isMuted={({ member }) => member.disabledAt !== null}
-          empty={<Empty icon="members" title="No one has a role in this account" text="People with a role of the platform see it too." />}
+          empty={<Empty icon="members" title="No one has a role in this account" />}
           columns={[
             { head: 'Name', grow: true, cell: ({ member: { name, email } }) => <TwoLines main={name} more={email} /> },
             { head: 'Role', cell: ({ grant }) => <TwoLines main={ROLE_NAMES[grant.role]} more={findPlace(grant)} narrow /> },

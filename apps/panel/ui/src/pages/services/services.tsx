@@ -31,7 +31,7 @@ export function ServicesPage() {
         <Figure label="Ready" note={answering && `of ${plural(answering.length, 'replica')}`}>
           {ready}
         </Figure>
-        <Figure label="Processes" note="a process runs one service or several">
+        <Figure label="Processes" note="of one service or several">
           {answering && new Set(answering.map(({ process }) => process)).size}
         </Figure>
         <Figure label="Builds" note={builds && (builds.length > 1 ? 'an upgrade is under way, or stuck' : builds[0])}>
@@ -45,14 +45,15 @@ export function ServicesPage() {
           rowKey={({ service, process }) => `${service} ${process}`}
           isMuted={({ goneAt }) => goneAt !== null}
           columns={[
-            { head: 'Service', cell: ({ service }) => service },
+            { head: 'Service', cell: ({ service, process }) => <TwoLines main={service} more={process} narrow /> },
             { head: 'State', cell: (row) => <State row={row} /> },
             { head: 'Version', cell: (row) => <Build row={row} /> },
-            { head: 'Started', isTime: true, cell: ({ startedAt }) => <Moment at={startedAt} /> },
+            { head: 'Started', isTime: true, wide: true, cell: ({ startedAt }) => <Moment at={startedAt} /> },
             {
               head: 'Process',
               grow: true,
               wrap: true,
+              wide: true,
               cell: ({ process, sharedWith }) =>
                 sharedWith.length === 0 ? process : <TwoLines main={process} more={`also runs ${LIST.format(sharedWith)}`} />,
             },
