@@ -1,7 +1,7 @@
 import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import type { Caller } from './audit.js';
 import { Id, type Paged } from './billing/fields.js';
-import type { CatalogChanges, PriceChange } from './catalog.js';
+import type { CatalogChanges, CatalogModel, PriceChange } from './catalog.js';
 import { Endpoint } from './endpoint.js';
 import type { PriceComparison } from './price-comparison.js';
 import { REVISION_MAX } from './revisions.js';
@@ -75,6 +75,8 @@ export interface CatalogDifferences {
   upstreams: EntryDifferences;
   /** Models with a new price version. */
   repriced: PriceChange[];
+  /** Prices of models that were never in the catalog. Absent: none is new. */
+  firstPrices?: { model: string; price: CatalogModel['price'] }[];
   /** Absent: no price plan would change. */
   pricePlans?: EntryDifferences;
 }

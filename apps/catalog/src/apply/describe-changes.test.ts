@@ -162,6 +162,14 @@ test('differences have the values of the fields, and the routes of a model as a 
   });
 });
 
+test('differences have the prices of new models', () => {
+  const before = stored(BEFORE);
+  const wanted = parseCatalogFile(JSON.stringify({ ...BEFORE, models: [...BEFORE.models, model('new')] }), 'c.yaml', () => undefined);
+  expect(describeDifferences(before, planChanges(before, wanted, 0)).firstPrices).toEqual([
+    { model: 'new', price: { version: 1, inputPicoUsd: '1000000', cachedInputPicoUsd: '0', outputPicoUsd: '2000000' } },
+  ]);
+});
+
 test('price plans are described like models and upstreams', () => {
   const own = { id: 'a', price: { inputUsdPerMTok: '0.5', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '1' } };
   const before = stored({ ...BEFORE, pricePlans: [{ id: 'gone' }, { id: 'changed', discountPercent: 10 }] });

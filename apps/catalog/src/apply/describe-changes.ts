@@ -17,6 +17,7 @@ export function describeDifferences(current: CatalogEntries, changes: Changes): 
   const models = new Map(current.models.map((model) => [model.id, model]));
   const written = new Map(changes.models.map((row) => [row.id, row]));
   const routes = Map.groupBy(changes.routes, ({ modelId }) => modelId);
+  const firstPrices = changes.prices.filter(({ modelId }) => !models.has(modelId));
   const touched = new Set([...written.keys(), ...routes.keys()]);
   return {
     models: sorted(
@@ -32,6 +33,9 @@ export function describeDifferences(current: CatalogEntries, changes: Changes): 
     repriced: changes.prices.flatMap(({ modelId, ...after }) => {
       const before = models.get(modelId)?.price;
       return before ? [{ model: modelId, before: renderPrice(before), after: renderPrice(after) }] : [];
+    }),
+    ...(firstPrices.length > 0 && {
+      firstPrices: firstPrices.map(({ modelId: model, ...price }) => ({ model, price: renderPrice(price) })),
     }),
     ...(changes.pricePlans.length > 0 && { pricePlans: differingRows(current.pricePlans, changes.pricePlans) }),
   };

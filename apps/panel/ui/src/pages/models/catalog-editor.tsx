@@ -193,7 +193,7 @@ function Difference({ plan: { revision, changes }, onApply }: { plan: CatalogPla
             head: 'After',
             grow: true,
             wrap: true,
-            cell: ({ field, after }) => <span className={styles.value}>{field && formatValue(after)}</span>,
+            cell: ({ field, after }) => <span className={styles.value}>{(field || after !== null) && formatValue(after)}</span>,
           },
         ]}
       />

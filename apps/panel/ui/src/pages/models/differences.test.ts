@@ -6,6 +6,7 @@ const price = (version: number, input: string) => ({ version, inputPicoUsd: inpu
 const CHANGES: CatalogDifferences = {
   models: { added: ['new'], changed: [{ id: 'a', fields: [{ field: 'contextTokens', before: 100, after: 200 }] }], disabled: ['old'] },
   upstreams: { ...NONE, disabled: ['u'] },
+  firstPrices: [{ model: 'new', price: price(1, '200000') }],
   repriced: [{ model: 'a', before: price(1, '150000'), after: price(2, '1500000') }],
 };
 
@@ -13,7 +14,7 @@ test('a difference is read line by line, first what goes', () => {
   const whole = { field: '', before: null, after: null };
   expect(differenceRows(CHANGES)).toEqual([
     { what: 'disabled', noun: 'model', id: 'old', ...whole },
-    { what: 'added', noun: 'model', id: 'new', ...whole },
+    { what: 'added', noun: 'model', id: 'new', ...whole, after: '$0.20 / $0.015 / $0.60' },
     {
       ...{ what: 'price', noun: 'model', id: 'a', field: 'price' },
       before: '$0.15 / $0.015 / $0.60',

@@ -10,18 +10,23 @@ export interface DifferenceRow {
   /** Empty for an entry that comes or goes. */
   field: string;
   before: unknown;
+  /** Of a new model its price. */
   after: unknown;
 }
 
 /** The difference line by line: models before price plans and upstreams, and first what goes. */
-export function differenceRows({ models, upstreams, repriced, pricePlans }: CatalogDifferences): DifferenceRow[] {
+export function differenceRows({ models, upstreams, repriced, firstPrices = [], pricePlans }: CatalogDifferences): DifferenceRow[] {
+  const first = new Map(firstPrices.map(({ model, price }) => [model, priceText(price)]));
   const prices = repriced.map(({ model, before, after }) => ({
     ...{ what: 'price' as const, noun: 'model' as const, id: model, field: 'price' },
     before: priceText(before),
     after: priceText(after),
   }));
   const plans = pricePlans ? entryRows(pricePlans, 'price plan', []) : [];
-  return [...entryRows(models, 'model', prices), ...plans, ...entryRows(upstreams, 'upstream', [])];
+  const ofModels = entryRows(models, 'model', prices).map((row) =>
+    row.what === 'added' ? { ...row, after: first.get(row.id) ?? null } : row,
+  );
+  return [...ofModels, ...plans, ...entryRows(upstreams, 'upstream', [])];
 }
 
 function entryRows({ disabled, added, changed }: EntryDifferences, noun: DifferenceRow['noun'], prices: DifferenceRow[]): DifferenceRow[] {
