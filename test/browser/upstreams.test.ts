@@ -50,7 +50,11 @@ describeWithBrowser('upstreams', () => {
       await file.fill(draft.replaceAll('"your price"', '"0.20"'));
       await page.getByRole('button', { name: 'Show the difference' }).click();
       await page.getByText('1 model added').waitFor();
-      await page.goto('/panel/a/all/upstreams/second');
+      await page.goto('/panel/a/all/upstreams');
+      const link = page.getByText('No model has a route to').getByRole('link', { name: 'second' });
+      await link.waitFor();
+      expect(await axeFindings(page)).toEqual([]);
+      await link.click();
       await page.getByRole('heading', { name: 'No model has a route to it' }).waitFor();
       await page.getByText(url).waitFor();
       await page.getByRole('button', { name: 'Test', exact: true }).click();

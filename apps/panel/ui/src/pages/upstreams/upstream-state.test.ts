@@ -1,6 +1,6 @@
 import type { RouteState, UpstreamsReply } from '../../../../src/shapes/catalog.js';
 import type { RouteRow } from './route-list.js';
-import { collectRoutes, describeKey, type UpstreamFacts, worstState } from './upstream-state.js';
+import { collectRoutes, describeKey, listUnrouted, type UpstreamFacts, worstState } from './upstream-state.js';
 
 const row = (state: RouteState, upstream = 'u', replica = 'r'): RouteRow => ({ replica, route: { state, upstream } as RouteRow['route'] });
 const facts = (key: UpstreamFacts['key'], keyFault: string | null = null): UpstreamFacts => ({ key, keyFault }) as UpstreamFacts;
@@ -8,6 +8,11 @@ const facts = (key: UpstreamFacts['key'], keyFault: string | null = null): Upstr
 test('the routes of an upstream are those of every replica', () => {
   const reply = { replicas: ['a', 'b'].map((replica) => ({ replica, routes: [row('up', 'u').route, row('up', 'v').route] })) };
   expect(collectRoutes(reply as UpstreamsReply, ({ route }) => route.upstream === 'u')).toEqual([row('up', 'u', 'a'), row('up', 'u', 'b')]);
+});
+
+test('upstreams that no route leads to are listed', () => {
+  const upstreams = ['u', 'v'].map((upstream) => ({ ...facts('none'), upstream }));
+  expect([listUnrouted({ routes: [row('up', 'u').route], upstreams }), listUnrouted({ routes: [] })]).toEqual([['v'], []]);
 });
 
 test.each<[RouteState[], ReturnType<typeof worstState>]>([

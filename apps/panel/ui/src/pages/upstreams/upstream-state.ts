@@ -9,6 +9,15 @@ export function collectRoutes({ replicas }: UpstreamsReply, isChosen: (row: Rout
   return replicas.flatMap(({ replica, routes }) => routes.map((route) => ({ replica, route })).filter(isChosen));
 }
 
+/** Returns the upstreams that a replica knows and no route leads to. */
+export function listUnrouted({
+  routes,
+  upstreams = [],
+}: Pick<UpstreamReplica, 'upstreams'> & { routes: { upstream: string }[] }): string[] {
+  const routed = new Set(routes.map(({ upstream }) => upstream));
+  return upstreams.map(({ upstream }) => upstream).filter((upstream) => !routed.has(upstream));
+}
+
 /** The worst state of the routes, and on how many of them it is. Undefined: there are none. */
 export function worstState(rows: readonly RouteRow[]): { state: RouteState; note: string } | undefined {
   if (rows.length === 0) return undefined;

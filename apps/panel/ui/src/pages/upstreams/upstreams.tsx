@@ -1,5 +1,6 @@
-import { useState } from 'react';
-import type { CatalogGetReply, UpstreamRoute, UpstreamsReply } from '../../../../src/shapes/catalog.js';
+import { Fragment, useState } from 'react';
+import { Link } from 'wouter';
+import type { CatalogGetReply, UpstreamReplica, UpstreamRoute, UpstreamsReply } from '../../../../src/shapes/catalog.js';
 import { useApi } from '../../data/api.js';
 import { useSession } from '../../data/session.js';
 import { plural } from '../../format/numbers.js';
@@ -9,6 +10,7 @@ import { Card, Empty, Page } from '../../parts/page.js';
 import { AddUpstream } from './add-upstream.js';
 import { RouteList, Troubles } from './route-list.js';
 import { TestUpstream } from './test-upstream.js';
+import { listUnrouted } from './upstream-state.js';
 import styles from './upstreams.module.css';
 
 const REFETCH_MS = 5_000;
@@ -48,6 +50,7 @@ export function Upstreams() {
           {replica?.withoutRoute && (
             <p className={styles.note}>Without a route: {replica.withoutRoute.join(', ')}. Their upstreams are disabled.</p>
           )}
+          <Unrouted replica={replica} />
           {replica?.waiting.map(({ model, requests }) => (
             <p key={model} className={styles.note}>
               {plural(requests, 'request')} to {model} wait, because all its routes are full.
@@ -73,5 +76,24 @@ export function Upstreams() {
       {isAdding && catalog && <AddUpstream catalog={catalog} onClose={() => setAdding(false)} />}
       {tested && <TestUpstream upstream={tested.upstream} model={tested.upstreamModel} onClose={() => setTested(undefined)} />}
     </Page>
+  );
+}
+
+/** Upstreams of the catalog to which no model has a route. They can be tested on their pages. */
+function Unrouted({ replica }: { replica: UpstreamReplica | undefined }) {
+  const { linkTo } = useSession();
+  const unrouted = replica ? listUnrouted(replica) : [];
+  if (unrouted.length === 0) return null;
+  return (
+    <p className={styles.unrouted}>
+      No model has a route to{' '}
+      {unrouted.map((upstream, at) => (
+        <Fragment key={upstream}>
+          {at > 0 && ', '}
+          <Link to={linkTo(`upstreams/${encodeURIComponent(upstream)}`)}>{upstream}</Link>
+        </Fragment>
+      ))}
+      .
+    </p>
   );
 }
