@@ -10,7 +10,7 @@ export interface DifferenceRow {
   /** Empty for an entry that comes or goes. */
   field: string;
   before: unknown;
-  /** Of a new model its price. */
+  /** The price of a new model stands here. */
   after: unknown;
 }
 
