@@ -261,6 +261,7 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
       second_factor: { select: true, insert: true, update: ['app_step', 'sign_count', 'used_at'], delete: true },
       recovery_code: { select: true, insert: true, delete: true },
       passkey_challenge: { select: true, insert: true, delete: true },
+      statement_mail: { select: true, insert: true, update: ['sent_month', 'due_at'], delete: true },
       audit: { select: true, insert: true },
       // Written by triggers with the rights of the owner.
       audit_link: { select: true },

@@ -73,6 +73,18 @@ describeWithBrowser('mail', () => {
     await page.context().close();
   });
 
+  test('a person switches the statements by mail on and off', async () => {
+    const { page, problems } = await openAs('dan@example.com', 'money');
+    await page.getByRole('button', { name: 'Mail me statements' }).click();
+    await page.getByText(/^dan@example.com gets the statement of each month/).waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await page.reload();
+    await page.getByRole('button', { name: 'Stop mails' }).click();
+    await page.getByText(/^Get the statement of each month as PDF to dan@example.com/).waitFor();
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
   test('a server that accepts no mail shows in the test, and then on the pages of mail', async () => {
     const { accountId } = tenant;
     const { page, problems } = await openAs('bea@example.com', 'notifications');

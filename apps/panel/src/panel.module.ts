@@ -27,6 +27,7 @@ import { PaymentsController } from './api/payments.controller.js';
 import { PlaygroundController } from './api/playground.controller.js';
 import { ProjectsController } from './api/projects.controller.js';
 import { RequestsController } from './api/requests.controller.js';
+import { StatementMailsController } from './api/statement-mails.controller.js';
 import { TrafficController } from './api/traffic.controller.js';
 import { UpstreamsController } from './api/upstreams.controller.js';
 import { UsageController } from './api/usage.controller.js';
@@ -51,6 +52,8 @@ import { PanelConfig } from './panel.config.js';
 import { Playground } from './playground/playground.js';
 import { PlaygroundKeys } from './playground/playground-keys.js';
 import { Services } from './services/services.js';
+import { SendStatements } from './statements/send-statements.js';
+import { StatementMails } from './statements/statement-mails.js';
 import { StatementPdfs } from './statements/statement-pdfs.js';
 
 export interface PanelDependencies {
@@ -85,6 +88,7 @@ export function panelModule(
   const origins = new Set([config.panelUrl, ...config.furtherOrigins]);
   const services = new Services(messaging);
   const mailer = new Mailer(config, metrics, logger);
+  const pdfs = new StatementPdfs();
   const sessions = new Sessions(prisma);
   const tokens = new Tokens(prisma);
   const credentials = new Credentials(cookie, sessions, tokens, new CallerRates(config.personRequestsPerSecond));
@@ -110,6 +114,7 @@ export function panelModule(
       PlaygroundController,
       ProjectsController,
       RequestsController,
+      StatementMailsController,
       TrafficController,
       UpstreamsController,
       UsageController,
@@ -130,7 +135,9 @@ export function panelModule(
       value(Services, services),
       value(Mailer, mailer),
       value(Recipients, new Recipients(prisma, mailer)),
-      value(StatementPdfs, new StatementPdfs()),
+      value(StatementPdfs, pdfs),
+      value(StatementMails, new StatementMails(prisma, mailer)),
+      value(SendStatements, new SendStatements({ prisma, services, mailer, pdfs, logger, panelUrl: config.panelUrl })),
       value(PlatformWarnings, new PlatformWarnings(services)),
       value(
         AuditJournals,

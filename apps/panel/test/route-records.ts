@@ -47,6 +47,7 @@ export const ROUTE_RECORDS: Record<Writing | 'finishSso', string | null> = {
   testWebhook: 'webhook.test',
   replayWebhook: 'webhook.replay',
   resendEvent: 'webhook.resend',
+  setStatementMail: 'statement-mail.create',
   createTopup: 'topup.create',
   createRefund: 'refund.create',
   createAdjustment: 'adjustment.create',

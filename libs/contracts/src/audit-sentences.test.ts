@@ -122,6 +122,10 @@ test.each<[sentence: string, row: Parameters<typeof describeRow>]>([
     'muted the webhook to https://hooks.example.com for account acme',
     ['webhook.update', `webhook/${OTHER}`, { muted: false }, { origin: 'https://hooks.example.com', muted: true }],
   ],
+  [
+    'switched on statements of account acme by mail to user 0190b000-7c1e',
+    ['statement-mail.create', `user/${OTHER}`, { mailed: false }, { mailed: true }],
+  ],
   ['closed month 2027-01', ['month.close', 'month/2027-01', null, {}, null]],
   [
     'set automatic top-ups of account acme: $10 below $5, at most $35 a month',

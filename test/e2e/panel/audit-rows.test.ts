@@ -34,7 +34,11 @@ beforeAll(async () => {
   stack = await startPrivateStack({
     layout: 'all',
     services: ['billing', 'catalog', 'gateway', 'inference-proxy', 'panel', 'payments', 'upstream-sim'],
-    serviceEnv: { payments: { STRIPE_SECRET_KEY: STRIPE_KEY, STRIPE_WEBHOOK_SECRET: STRIPE_SECRET, STRIPE_API_URL: stripe.url } },
+    serviceEnv: {
+      payments: { STRIPE_SECRET_KEY: STRIPE_KEY, STRIPE_WEBHOOK_SECRET: STRIPE_SECRET, STRIPE_API_URL: stripe.url },
+      // Nothing listens there, and nothing is sent.
+      panel: { SMTP_URL: 'smtp://127.0.0.1:9', SMTP_FROM: 'tollgate@example.com' },
+    },
   });
   journals = await new JournalWatch(stack.databaseUrl).open();
   admin = (await person()).cookie;
@@ -190,6 +194,7 @@ const CALLS: Record<Exclude<Recorded, Elsewhere>, () => Promise<Call>> = {
   },
   createAccount: async () => ({ body: { name: 'Acme' } }),
   updateAccount: async () => ({ ids: { accountId: await account() }, body: { name: 'Globex' } }),
+  setStatementMail: async () => ({ ids: { accountId: await account() }, body: { isOn: true } }),
   setLowBalance: async () => ({ ids: { accountId: await account() }, body: { lowBalanceUsd: '5' } }),
   createProject: async () => ({ ids: { accountId: await account() }, body: { name: 'web' } }),
   updateProject: async () => ({ ids: { projectId: await project() }, body: { name: 'app' } }),

@@ -186,6 +186,8 @@ export const ROUTES = {
   downloadStatement: route('GET /accounts/:accountId/statements/:month.csv', 'money.read', 'The same as a file'),
   downloadStatementPdf: route('GET /accounts/:accountId/statements/:month.pdf', 'money.read', 'Statement of a closed month as a PDF'),
   showStatement: route('GET /accounts/:accountId/statements/:month', 'money.read', 'Statement of a month', { readsJournal: true }),
+  showStatementMail: route('GET /accounts/:accountId/statement-mail', 'money.read', 'Whether the person gets the statements by mail'),
+  setStatementMail: route('PUT /accounts/:accountId/statement-mail', 'money.read', 'Switches the mails with statements on or off'),
   createTopup: route('POST /accounts/:accountId/topups', 'money.write', 'Credits a payment, once', { confirmed: true }),
   createRefund: route('POST /accounts/:accountId/refunds', 'money.write', 'Takes a top-up back, in whole or in part, once', {
     confirmed: true,

@@ -8,6 +8,9 @@ export interface Mail {
   to: string;
   subject: string;
   text: string;
+  /** The same for a mail that is sent again. Default: a new one. */
+  messageId?: string;
+  attachments?: { filename: string; contentType: string; content: Buffer }[];
 }
 
 /** The outcome of a mail: the answer of the mail server, or why there was none. */
@@ -59,7 +62,7 @@ export class Mailer {
   }
 
   /** Sends a mail once. Never throws. */
-  async send({ to, subject, text }: Mail): Promise<MailOutcome> {
+  async send(mail: Mail): Promise<MailOutcome> {
     const { transport } = this;
     if (!transport) return refusal('no mail server is set up');
     if (this.sending >= MAILS_MAX) return refusal('too many mails wait for the mail server');
@@ -67,7 +70,7 @@ export class Mailer {
     const start = performance.now();
     const milliseconds = () => Math.round(performance.now() - start);
     try {
-      const { response } = await transport.sendMail({ from: this.from, to, subject, text });
+      const { response } = await transport.sendMail({ from: this.from, ...mail });
       this.note(undefined);
       return { accepted: true, answer: cut(response ?? 'accepted'), milliseconds: milliseconds() };
     } catch (error) {

@@ -187,6 +187,19 @@ export interface StatementLine {
   requests: number | null;
 }
 
+/** `GET /accounts/{a}/statement-mail`, about the mails of the caller. */
+export interface StatementMailReply {
+  isOn: boolean;
+  /** The last month whose statement was sent; at first the last that had ended. Null: it is off. */
+  sentMonth: string | null;
+  mail: MailState;
+}
+
+/** `PUT /accounts/{a}/statement-mail`. Replies `StatementMailReply`. */
+export interface StatementMailBody {
+  isOn: boolean;
+}
+
 /** `GET /accounts/{a}/projects?limit&cursor`, oldest first. */
 export type { Project, ProjectListReply };
 

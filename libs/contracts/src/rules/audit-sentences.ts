@@ -85,6 +85,8 @@ const SENTENCES = {
     return `set automatic top-ups of ${row.account()}: ${amount} below ${row.value('thresholdPicoUsd', thresholdPicoUsd)}, at most ${cap} a month`;
   },
   'auto-topup.remove': (row) => `ended the automatic top-ups of ${row.account()}`,
+  'statement-mail.create': (row) => `switched on statements${row.ofAccount()} by mail to ${row.target()}`,
+  'statement-mail.remove': (row) => `switched off statements${row.ofAccount()} by mail to ${row.target()}`,
   'usage.rebuild': () => 'rebuilt the rollups of usage',
   'ledger.check': (row) => `checked the ledger${row.after.full === true ? ' in full' : ''}`,
   'month.close': (row) => `closed month ${row.id}`,

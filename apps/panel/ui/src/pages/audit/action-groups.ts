@@ -12,6 +12,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'credit-note': 'Money',
   plan: 'Money',
   'auto-topup': 'Money',
+  'statement-mail': 'Money',
   usage: 'Ledger and months',
   ledger: 'Ledger and months',
   month: 'Ledger and months',

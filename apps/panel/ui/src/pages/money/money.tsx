@@ -24,6 +24,7 @@ import { CardPaymentsCard } from './card-payments.js';
 import { CreditNotesCard } from './credit-notes-card.js';
 import styles from './money.module.css';
 import { StatementCard } from './statement-card.js';
+import { StatementMailCard } from './statement-mail-card.js';
 
 /** The balance of an account, payments by card where there are any, its statements by month, and for operators the operations on it. */
 export function MoneyPage() {
@@ -52,6 +53,7 @@ export function MoneyPage() {
       <StatementCard />
       <CreditNotesCard />
       <AccountCard />
+      <StatementMailCard />
       {operation && balance && (
         <MoneyOperation key={operation} name={operation} balance={balance} onClose={() => setOperation(undefined)} />
       )}
