@@ -171,8 +171,8 @@ export class RandomTraffic {
       ),
       price: this.pickOne(PRICES),
       ...(this.chance(0.9) && this.tokens()),
-      ...(this.chance(0.8) && { attribution: { ...this.attribution(), ...sessionOf(holdId) } }),
-      ...sessionLimitOf(holdId),
+      ...(this.chance(0.8) && { attribution: { ...this.attribution(), ...nameSession(holdId) } }),
+      ...nameSessionLimit(holdId),
     };
   }
 
@@ -246,13 +246,13 @@ export class RandomTraffic {
 }
 
 /** Half of the requests name one of four sessions. */
-function sessionOf(holdId: string): Attribution {
+function nameSession(holdId: string): Attribution {
   const digit = Number.parseInt(holdId.slice(-2, -1), 16);
   return digit < 8 ? { session: `run ${digit % 4}` } : {};
 }
 
 /** Few requests let their session cost less than its budgets do. */
-function sessionLimitOf(holdId: string): Pick<ReserveRequest, 'sessionLimitPicoUsd'> {
+function nameSessionLimit(holdId: string): Pick<ReserveRequest, 'sessionLimitPicoUsd'> {
   const digits = Number.parseInt(holdId.slice(-6, -3), 16);
   return digits % 32 === 0 ? { sessionLimitPicoUsd: String(digits) } : {};
 }

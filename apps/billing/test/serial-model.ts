@@ -278,7 +278,7 @@ export class SerialModel {
 
   /** Returns the limit of the budget, or the lowest that the session's holds in the window and the request have named. */
   private findLimit({ budget, value, ownLimit }: Counting, now: number): bigint {
-    if (!isOfSession(budget)) return budget.limit;
+    if (!countsSession(budget)) return budget.limit;
     const { windowStart } = findWindow(budget, now);
     const holds = [...this.opened.values()].filter(
       (hold) => hold.openedAt >= windowStart && hold.amount > 0n && countsIn(budget, hold, value),
@@ -345,7 +345,7 @@ export class SerialModel {
     if (!project?.enabled || project.accountId !== accountId || !key || !isKeyValid) {
       return { status: 'refused', holdId, code: 'invalid_api_key' };
     }
-    const isSession = ({ budget }: Counting): boolean => isOfSession(budget);
+    const isSession = ({ budget }: Counting): boolean => countsSession(budget);
     if (reserve.sessionLimitPicoUsd !== undefined && !this.findBudgets({ ...reserve, rootKeyId: key.rootKeyId }).some(isSession))
       return { status: 'refused', holdId, code: 'no_session_budget' };
     const limits = [accountId, projectId, key.rootKeyId]
@@ -518,7 +518,7 @@ function valueIn({ dimension = '', value }: ModelBudget, { attribution }: ModelP
 }
 
 /** True for a budget that the limits of sessions lower. */
-function isOfSession({ dimension, unit }: ModelBudget): boolean {
+function countsSession({ dimension, unit }: ModelBudget): boolean {
   return dimension === 'session' && unit === 'usd';
 }
 

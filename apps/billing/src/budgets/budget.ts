@@ -131,14 +131,14 @@ export function findBudgets(budgets: Budgets, payer: Payer): readonly CountingBu
       }
       const value = payer.attribution?.[budget.dimension];
       if (value === undefined || (budget.value ?? value) !== value) continue;
-      counting.push(isOfSession(budget) ? { budget, value, ownLimit: payer.sessionLimit } : { budget, value });
+      counting.push(countsSession(budget) ? { budget, value, ownLimit: payer.sessionLimit } : { budget, value });
     }
   }
   return counting;
 }
 
 /** True for a budget that `Payer.sessionLimit` lowers. */
-function isOfSession({ dimension, unit }: BudgetState): boolean {
+function countsSession({ dimension, unit }: BudgetState): boolean {
   return dimension === 'session' && unit === 'usd';
 }
 

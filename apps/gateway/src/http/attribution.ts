@@ -13,7 +13,7 @@ const TAGS_HEADER = 'x-tollgate-tags';
 /** Headers with the session of a client: any client's, then Claude Code's and Codex's own. The first that is there counts. */
 const SESSION_HEADERS = ['x-session-id', 'x-claude-code-session-id', 'session-id', 'session_id'] as const;
 /** Dollars such as `0.50`. */
-export const SESSION_BUDGET_HEADER = 'x-tollgate-session-budget';
+const SESSION_BUDGET_HEADER = 'x-tollgate-session-budget';
 /** Printable ASCII without the comma: the header has no other encoding. */
 const TAG_VALUE = /^[\x21-\x2b\x2d-\x7e](?:[\x20-\x2b\x2d-\x7e]*[\x21-\x2b\x2d-\x7e])?$/;
 
