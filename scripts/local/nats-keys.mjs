@@ -65,8 +65,8 @@ export function natsVariable(user, secret) {
  */
 function keysIn(text) {
   const entries = [...text.matchAll(/nkey: (U\w+), permissions: \$([\w-]+)/g)];
-  const keysOf = /** @param {NatsUser} user */ (user) => entries.flatMap(([, key = '', name]) => (name === user ? [key] : []));
-  return /** @type {Record<NatsUser, string[]>} */ (Object.fromEntries(NATS_USERS.map((user) => [user, keysOf(user)])));
+  const listKeys = /** @param {NatsUser} user */ (user) => entries.flatMap(([, key = '', name]) => (name === user ? [key] : []));
+  return /** @type {Record<NatsUser, string[]>} */ (Object.fromEntries(NATS_USERS.map((user) => [user, listKeys(user)])));
 }
 
 /** @param {Record<NatsUser, string[]>} keys */

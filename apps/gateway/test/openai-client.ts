@@ -20,7 +20,7 @@ export const textReply: StreamEvent[] = [
 ];
 
 /** Returns a client whose requests are answered with these events or this error. `seen` collects the turns of each request. */
-export function clientOf<Parsed extends ParsedRequest>(
+export function openClient<Parsed extends ParsedRequest>(
   adapter: ProtocolAdapter<Parsed>,
   keepAliveMs: number,
   answer: Answer | (() => Answer),

@@ -26,7 +26,7 @@ export class SharedOps {
   /** Opens the port. The process is ready when the parts that are added are; `expected` names them. */
   static async start({ host, port, expected }: { host: string; port: number; expected: readonly string[] }): Promise<SharedOps> {
     const shared = new SharedOps();
-    const checks = (): ReadinessCheck[] => expected.flatMap((name) => shared.checksOf(name));
+    const checks = (): ReadinessCheck[] => expected.flatMap((name) => shared.listChecks(name));
     shared.server = await serveOps({ host, port, checks, metrics: (isOpen) => shared.metrics(isOpen) });
     return shared;
   }
@@ -45,7 +45,7 @@ export class SharedOps {
     await this.server?.close();
   }
 
-  private checksOf(name: string): ReadinessCheck[] {
+  private listChecks(name: string): ReadinessCheck[] {
     const part = this.parts.find((one) => one.name === name);
     if (part === undefined) return [{ name, check: () => false }];
     return part.checks.map((one) => ({ name: `${name}: ${one.name}`, check: () => one.check(), detail: () => one.detail?.() }));

@@ -4,7 +4,7 @@ import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Turn } from '#inference/turn.js';
 import type { Answer } from '../../../test/adapter-fetch.js';
-import { clientOf, expectRaised, textReply, usageReport } from '../../../test/openai-client.js';
+import { expectRaised, openClient, textReply, usageReport } from '../../../test/openai-client.js';
 import { chatAdapter } from './adapter.js';
 
 const renderedUsage = {
@@ -16,7 +16,7 @@ const renderedUsage = {
 };
 const messages = [{ role: 'user' as const, content: 'Hello' }];
 
-const makeClient = (answer: Answer | (() => Answer), seen?: Turn[][]): OpenAI => clientOf(chatAdapter, 15_000, answer, seen);
+const makeClient = (answer: Answer | (() => Answer), seen?: Turn[][]): OpenAI => openClient(chatAdapter, 15_000, answer, seen);
 
 const callReply: StreamEvent[] = [
   { type: 'tool-call-start', index: 0, callId: 'call_a', tool: { name: 'get_weather' }, kind: 'function' },

@@ -6,12 +6,12 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import type { Turn } from '#inference/turn.js';
 import { streamEvents } from '#testing/stream-events.js';
 import type { Answer } from '../../../test/adapter-fetch.js';
-import { clientOf, expectRaised, textReply, usageReport } from '../../../test/openai-client.js';
+import { expectRaised, openClient, textReply, usageReport } from '../../../test/openai-client.js';
 import { responsesAdapter } from './adapter.js';
 
 const params = { model: 'sim-fast', input: 'Hello', metadata: { trace: 't-1' } };
 
-const makeClient = (answer: Answer | (() => Answer), seen?: Turn[][]): OpenAI => clientOf(responsesAdapter, 60_000, answer, seen);
+const makeClient = (answer: Answer | (() => Answer), seen?: Turn[][]): OpenAI => openClient(responsesAdapter, 60_000, answer, seen);
 
 /** Reads a stream as Codex does: items from `output_item.done`, usage from the last event. Throws when that is missing. */
 function foldLikeCodex(events: Iterable<ResponseStreamEvent>): { items: unknown[]; usage: unknown } {
