@@ -66,6 +66,7 @@ const VALUES: unknown[] = [
     'gateway',
     'active',
     'admin',
+    'owner',
     'topup',
     'day',
     'balance-low',
