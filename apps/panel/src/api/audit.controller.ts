@@ -36,7 +36,7 @@ export class AuditController {
       );
       return { rows: entries, nextCursor };
     });
-    const names = await readNames(services, query.accountId === undefined ? [] : ['account'], query.accountId);
+    const names = await readNames(services, query.accountId === undefined ? [] : ['account'], { accountId: query.accountId });
     const period = { from: query.from, to: query.to ?? new Date().toISOString() };
     const name = nameFile('audit', query.accountId && (names('account', query.accountId) ?? ''), period);
     await sendCsv(response, name, COLUMNS, pages);

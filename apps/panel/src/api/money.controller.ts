@@ -65,7 +65,7 @@ export class MoneyController {
   ): Promise<void> {
     const services = this.services.askingFor(request);
     const statement = await readStatement(services, accountId, month);
-    const names = await readNames(services, ['account'], accountId);
+    const names = await readNames(services, ['account'], { accountId });
     const bytes = await this.pdfs.render(statement, names('account', statement.accountId) ?? '');
     response.status(200).type('application/pdf').attachment(`statement-${statement.month}.pdf`).end(bytes);
   }

@@ -41,7 +41,7 @@ export class RequestsController {
       const { requests, nextCursor } = await this.list(request, { ...query, limit: PAGE_ROWS, cursor });
       return { rows: requests, nextCursor };
     });
-    const names = await readNames(this.services.askingFor(request), NAMED, query.accountId);
+    const names = await readNames(this.services.askingFor(request), NAMED, { accountId: query.accountId, projectId: query.projectId });
     const file = nameFile('requests', query.accountId && (names('account', query.accountId) ?? ''), {
       from: query.from,
       to: query.to ?? new Date().toISOString(),

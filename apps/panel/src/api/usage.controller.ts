@@ -31,7 +31,7 @@ export class UsageController {
     const question = { ...query, to: query.to ?? new Date().toISOString(), limit: PAGE_ROWS };
     const services = this.services.askingFor(request);
     const named = NAMED.filter((resource) => query.groupBy?.includes(resource));
-    const names = await readNames(services, [...new Set<NamedResource>(['account', ...named])], query.accountId);
+    const names = await readNames(services, [...new Set<NamedResource>(['account', ...named])], { accountId: query.accountId });
     const pages = readPages((cursor) => services.ask(usageQuery, { ...question, cursor }));
     const name = nameFile('usage', query.accountId && (names('account', query.accountId) ?? ''), question);
     await sendCsv(response, name, { ...chooseColumns(query), ...nameColumns(named, names) }, pages);

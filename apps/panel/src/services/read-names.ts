@@ -12,15 +12,18 @@ export type NamedResource = 'account' | 'project' | 'key';
 /** Returns the name of an account, project or key. Undefined: it has none, or there are too many. */
 export type Names = (resource: NamedResource, id: string | undefined) => string | undefined;
 
+/** Absent: of all accounts, or of all projects. */
+interface Scope {
+  accountId?: string | undefined;
+  projectId?: string | undefined;
+}
+
 type Row = { id: string; name: string };
-type List = (
-  services: AskServices,
-  page: { accountId?: string | undefined; cursor?: string | undefined },
-) => Promise<Paged & { rows: Row[] }>;
+type List = (services: AskServices, page: Scope & { cursor?: string | undefined }) => Promise<Paged & { rows: Row[] }>;
 
 const LISTS: Record<NamedResource, List> = {
-  account: async (services, page) => {
-    const { accounts, nextCursor } = await services.ask(accountList, page);
+  account: async (services, { accountId, cursor }) => {
+    const { accounts, nextCursor } = await services.ask(accountList, { accountId, cursor });
     return { rows: accounts.map(({ accountId, name }) => ({ id: accountId, name })), nextCursor };
   },
   project: async (services, page) => {
@@ -33,12 +36,16 @@ const LISTS: Record<NamedResource, List> = {
   },
 };
 
-/** Reads the names of resources, of one account or of all. */
-export async function readNames(services: AskServices, resources: readonly NamedResource[], accountId: string | undefined): Promise<Names> {
+/** Reads the names of resources. */
+export async function readNames(
+  services: AskServices,
+  resources: readonly NamedResource[],
+  { accountId, projectId }: Scope,
+): Promise<Names> {
   const names = new Map<string, string>();
   for (const resource of resources) {
     let pages = 0;
-    for await (const rows of readPages((cursor) => LISTS[resource](services, { accountId, cursor }))) {
+    for await (const rows of readPages((cursor) => LISTS[resource](services, { accountId, projectId, cursor }))) {
       for (const { id, name } of rows) names.set(`${resource}/${id}`, name);
       if (++pages === PAGES_MAX) break;
     }
