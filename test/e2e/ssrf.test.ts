@@ -137,7 +137,7 @@ describe('probes and health checks', () => {
     const { plain: shown } = await tested('127.0.0.1', true);
     expect({ shown, asked: [...new Set(asked)].sort() }).toEqual({
       shown: 'no: redirect (302) not followed',
-      asked: ['GET /v1/models', 'POST /v1/chat/completions'],
+      asked: ['GET /v1/models', 'POST /v1/chat/completions', 'POST /v1/embeddings'],
     });
   });
 
