@@ -82,7 +82,7 @@ export const tenantCommands: readonly CliCommand[] = [
         cursor = reply.nextCursor ?? undefined;
       } while (cursor !== undefined);
       if (json) return { text: JSON.stringify({ accounts, leftOut }, null, 2), failed: false };
-      const head = ['# yaml-language-server: $schema=https://raw.githubusercontent.com/tollgate/tollgate/main/docs/tenants.schema.json'];
+      const head = ['# yaml-language-server: $schema=./tenants.schema.json'];
       const remarks = leftOut.map((one) => `# not in this file: ${one.replaceAll(/\s+/g, ' ')}`);
       return {
         text: [...head, ...remarks, stringify({ accounts }, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd()].join('\n'),
