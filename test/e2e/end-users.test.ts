@@ -22,8 +22,8 @@ beforeEach(async () => {
 });
 afterAll(() => administrator.close());
 
-const GROUPS = ['user', 'tag', 'client', 'session'] as const;
-/** Both requests of a test differ in user, tag and session. */
+const GROUPS = ['user', 'tag', 'client', 'session', 'agent'] as const;
+/** Both requests of a test differ in user, tag, session and agent. */
 const PAIRS = GROUPS.flatMap((one, at) => GROUPS.slice(at + 1).map((other) => [one, other] as const));
 
 interface UsageReply {
@@ -45,14 +45,17 @@ async function send(path: string, body: object, headers: Record<string, string> 
   return { status: response.status, error: reply.error, requestId: response.headers.get('x-request-id') ?? '' };
 }
 
-test.each(FORMATS)('%s: user, session, client and tags are on the request and in usage', async (path, body) => {
+test.each(FORMATS)('%s: user, session, agent, client and tags are on the request and in usage', async (path, body) => {
   const { accountId, projectId } = tenant;
   await administrator.request(projectUpdate, { projectId, tags: ['team'] });
-  const { status, requestId } = await send(path, body('alice'), { 'x-session-id': 's-1', 'x-tollgate-tags': 'env=prod' });
+  const { status, requestId } = await send(path, body('alice'), {
+    ...{ 'x-session-id': 's-1', 'x-tollgate-tags': 'env=prod' },
+    ...{ 'x-agent-id': 'a-1', 'x-parent-agent-id': 'a-0' },
+  });
   const shown = await administrator.request(requestShow, { requestId });
   expect([status, shown.attribution]).toEqual([
     200,
-    { user: 'alice', session: 's-1', client: 'tests', 'tag:env': 'prod', 'tag:team': 'search' },
+    { user: 'alice', session: 's-1', agent: 'a-1', 'parent-agent': 'a-0', client: 'tests', 'tag:env': 'prod', 'tag:team': 'search' },
   ]);
   await send(path, body('bob'));
   const from = new Date(Date.now() - 60_000).toISOString();
@@ -62,7 +65,7 @@ test.each(FORMATS)('%s: user, session, client and tags are on the request and in
     ['bob', null, 1],
   ]);
   expect(await get(`/v1/requests/${requestId}`)).toMatchObject({
-    ...{ user: 'alice', client: 'tests', session: 's-1', tags: { env: 'prod', team: 'search' } },
+    ...{ user: 'alice', client: 'tests', session: 's-1', agent: 'a-1', parent_agent: 'a-0', tags: { env: 'prod', team: 'search' } },
     ...{ price: { price_plan: null }, credit_notes: [] },
   });
   const { data: total } = await get('/v1/usage');
@@ -71,6 +74,54 @@ test.each(FORMATS)('%s: user, session, client and tags are on the request and in
     expect(data.map((row) => [row[one], row[other], row.requests])).toHaveLength(2);
     expect(data.reduce((sum, { cost_pico_usd: cost }) => sum + BigInt(cost), 0n)).toBe(BigInt(total[0]?.cost_pico_usd ?? 0));
   }
+});
+
+/** Headers of an agent and a subagent of it, as its client sends them, and what usage has of each. */
+const AGENTS: [client: string, path: string, sent: Record<string, string>[], shown: object[]][] = [
+  [
+    'Claude Code',
+    '/v1/messages',
+    [
+      { 'x-claude-code-session-id': 's', 'x-claude-code-agent-id': 'b', 'x-claude-code-parent-agent-id': 'a' },
+      { 'x-claude-code-session-id': 's', 'x-claude-code-agent-id': 'a' },
+      { 'x-claude-code-session-id': 's' },
+    ],
+    [
+      { session: 's', agent: null, parent_agent: null, requests: 1 },
+      { session: 's', agent: 'a', parent_agent: null, requests: 1 },
+      { session: 's', agent: 'b', parent_agent: 'a', requests: 1 },
+    ],
+  ],
+  [
+    'Codex',
+    '/v1/responses',
+    [
+      { 'session-id': 't-0', 'thread-id': 't-0' },
+      { 'session-id': 't-0', 'thread-id': 't-1', 'x-codex-parent-thread-id': 't-0', 'x-openai-subagent': 'collab_spawn' },
+    ],
+    [
+      { session: 't-0', agent: 't-0', parent_agent: null, requests: 1 },
+      { session: 't-0', agent: 't-1', parent_agent: 't-0', requests: 1 },
+    ],
+  ],
+];
+
+test.each(AGENTS)('usage has the agents of %s, each with the agent that started it', async (_client, path, sent, shown) => {
+  const [, body] = FORMATS.find(([of]) => of === path) as (typeof FORMATS)[number];
+  for (const headers of sent) expect(await send(path, body('alice'), headers)).toMatchObject({ status: 200 });
+  const { data } = await get('/v1/usage?group_by=session,agent');
+  expect(data).toEqual(shown.map((row) => expect.objectContaining(row)));
+});
+
+test.each(FORMATS)('%s: each agent has a budget of its own [limit-budget]', async (path, body) => {
+  const { accountId, projectId } = tenant;
+  const limitPicoUsd = '40000000';
+  await administrator.request(budgetSet, { accountId, projectId, dimension: 'agent', period: 'day', limitPicoUsd });
+  expect(await sendUntilRefused(path, body('alice'), { 'x-agent-id': 'a-1' })).toMatchObject({
+    status: 402,
+    error: { message: expect.stringMatching(`^The daily budget of agent a-1 in project ${projectId} is `) },
+  });
+  expect((await send(path, body('alice'), { 'x-agent-id': 'a-2', 'x-parent-agent-id': 'a-1' })).status).toBe(200);
 });
 
 test.each(FORMATS)('%s: each user has a budget of its own [limit-budget]', async (path, body) => {

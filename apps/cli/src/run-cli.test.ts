@@ -192,6 +192,7 @@ describe('the request of each command', () => {
         ['--each-session', { dimension: 'session' }],
         ['--session run-1', { dimension: 'session', value: 'run-1' }],
         ['--each-client', { dimension: 'client' }],
+        ['--each-agent', { dimension: 'agent' }],
         ['--each-tag team', { dimension: 'tag:team' }],
         ['--tag team=a=b', { dimension: 'tag:team', value: 'a=b' }],
       ] as const
@@ -605,6 +606,31 @@ p2                   12          1    1200      30        7     400          0  
 p1                   12          1    1200      30        7     400          0  $0.000000000001
 1190a6f0-7c1e        12          1    1200      30        7     400          0  -$0.000000000002
 all                  36          3    3600      90       21    1200          0  $99999999.999999999998
+`,
+    );
+  });
+
+  test('usage by agent: each below the agent that started it, with its own sums and those of its tree', async () => {
+    const of = (agent: string | null, parentAgent?: string) => ({ agent, ...(parentAgent && { parentAgent }), ...usage });
+    const rows = [of(null), of('helper', 'lead'), of('lead'), of('scout', 'helper')];
+    expect((await run(words(`usage --account ${ID} --by agent`), { from: AT, to: AT, rows, nextCursor: null })).out).toBe(
+      `AGENT      REQUESTS  ESTIMATED  PROMPT  CACHED  OUTPUT  REASONING  COST        TREE REQUESTS  TREE COST
+lead             12          1    1200      30     400          0  $0.0000015             36  $0.0000045
+  helper         12          1    1200      30     400          0  $0.0000015             24  $0.000003
+    scout        12          1    1200      30     400          0  $0.0000015             12  $0.0000015
+-                12          1    1200      30     400          0  $0.0000015             12  $0.0000015
+all              48          4    4800     120    1600          0  $0.000006              48  $0.000006
+`,
+    );
+  });
+
+  test('usage by agent over time: a list that names who started each', async () => {
+    const rows = [{ start: AT, agent: 'helper', parentAgent: 'lead', ...usage }];
+    const args = words(`usage --account ${ID} --by agent --step day`);
+    expect((await run(args, { from: AT, to: AT, rows, nextCursor: null })).out).toBe(
+      `FROM                      AGENT   STARTED BY  REQUESTS  ESTIMATED  PROMPT  CACHED  OUTPUT  REASONING  COST
+2026-11-21T00:00:00.000Z  helper  lead              12          1    1200      30     400          0  $0.0000015
+all                                                 12          1    1200      30     400          0  $0.0000015
 `,
     );
   });
@@ -1025,7 +1051,7 @@ describe('an error is one line and an exit code', () => {
     ],
     [
       `usage --account ${ID} --from 2027-01-01 --by model,colour`,
-      "error: option '--by <what>' argument 'model,colour' is invalid. Must be account, project, key, model, upstream, ending, user, tag, client or session.\n",
+      "error: option '--by <what>' argument 'model,colour' is invalid. Must be account, project, key, model, upstream, ending, user, tag, client, session or agent.\n",
     ],
     [
       `project update ${ID}`,
@@ -1033,7 +1059,7 @@ describe('an error is one line and an exit code', () => {
     ],
     [
       `budget set --account ${ID} --period day --limit 1 --each-user --tag a=b`,
-      'error: give one of --each-user, --user, --each-session, --session, --each-client, --each-tag and --tag\n',
+      'error: give one of --each-user, --user, --each-session, --session, --each-client, --each-agent, --each-tag and --tag\n',
     ],
     [`budget set --account ${ID} --period day --limit 1 --tag team`, 'error: --tag takes a name and a value, such as team=search\n'],
     [`project update ${ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],

@@ -66,7 +66,7 @@ export class EndedRequest {
   /** Absent: the request was not refused by a limit, a budget or the balance. */
   @IsOptional() @Nested(() => RequestRefusal) refusal?: RequestRefusal;
   /**
-   * End user, client, session and tags of a refused request; of others billing has them. Absent: it named nothing, its body was not read, or
+   * End user, client, session, agent and tags of a refused request; of others billing has them. Absent: it named nothing, its body was not read, or
    * too many refusals waited for NATS.
    */
   @IsOptional() @AttributionOf() attribution?: Attribution;

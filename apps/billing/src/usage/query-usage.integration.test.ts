@@ -46,6 +46,8 @@ function makeAttribution(n: number): Attribution {
     user: `user-${n % 4}`,
     client: n % 2 === 0 ? 'OpenAI/Python' : 'curl',
     ...(n % 3 > 0 && { session: `s-${n % 5}` }),
+    ...(n % 4 > 0 && { agent: `a-${n % 4}` }),
+    ...(n % 4 > 1 && { 'parent-agent': `a-${(n % 4) - 1}` }),
     ...(n % 5 > 0 && { 'tag:team': n % 5 === 1 ? 'search' : 'ärzte' }),
   };
 }
@@ -78,6 +80,7 @@ function model(used: Used[], request: UsageQueryRequest): UsageRow[] {
       ...(groupBy.includes('tag') && { tag: one.attribution?.[`tag:${request.tag}`] ?? null }),
       ...(groupBy.includes('client') && { client: one.attribution?.client ?? null }),
       ...(groupBy.includes('session') && { session: one.attribution?.session ?? null }),
+      ...(groupBy.includes('agent') && { agent: one.attribution?.agent ?? null }),
     };
     const id = JSON.stringify(Object.values(key).map((value) => value ?? ''));
     const zero = {
@@ -90,7 +93,8 @@ function model(used: Used[], request: UsageQueryRequest): UsageRow[] {
       costPicoUsd: '0',
       forfeitedPicoUsd: '0',
     };
-    const row = groups.get(id) ?? { ...key, ...zero };
+    const parentAgent = groupBy.includes('agent') ? one.attribution?.['parent-agent'] : undefined;
+    const row = groups.get(id) ?? { ...key, ...(parentAgent && { parentAgent }), ...zero };
     row.requests += 1;
     row.estimatedRequests += one.promptSource === 'reported' && one.outputSource === 'reported' ? 0 : 1;
     row.promptTokens += one.prompt;
@@ -157,7 +161,7 @@ describe('every grouping of a week of usage equals a plain sum, at once and page
     },
   );
 
-  test('any two of key, model, user, tag, client and session sum up to the total', async () => {
+  test('any two of key, model, user, tag, client, session and agent sum up to the total', async () => {
     const request = { accountId: customer.accountId, from: MONDAY, to: '2026-03-09', tag: 'team' };
     const groups = ['key', 'model', ...ATTRIBUTION_GROUPS] as const;
     const pairs = groups.flatMap((one, at) => groups.slice(at + 1).map((other) => [one, other]));

@@ -25,8 +25,8 @@ const DAYS_MAX = 366;
 
 /**
  * Sums the usage of one account or all from `from` to before `to`. Whole days and hours come from the rollups, parts of an hour and what is
- * not in the rollups yet from the journal; the sums are those of the journal. Past sums never change. Usage by user, tag, client or session
- * comes from the journal alone, so that what clients send does not multiply the rows of the rollups.
+ * not in the rollups yet from the journal; the sums are those of the journal. Past sums never change. Usage by user, tag, client, session or
+ * agent comes from the journal alone, so that what clients send does not multiply the rows of the rollups.
  *
  * Pages are stable: a page starts after the last row of the one before, and the first page fixes `to`.
  * @throws {ServiceError} `invalid_request` for a field, `not_found` for an unknown account.
@@ -102,7 +102,11 @@ function parseQuestion(request: UsageQueryRequest): Question {
 }
 
 function isAttributed(groupBy: readonly UsageGroup[]): boolean {
-  return ATTRIBUTION_GROUPS.some((group) => groupBy.includes(group));
+  return groupBy.some(isAttributionGroup);
+}
+
+function isAttributionGroup(group: UsageGroup): group is AttributionGroup {
+  return (ATTRIBUTION_GROUPS as readonly UsageGroup[]).includes(group);
 }
 
 /** The journal has an index by account and time. */
@@ -150,7 +154,7 @@ function selectColumns({ step, groupBy, tag }: Question): Column[] {
   };
   const column = (group: UsageGroup): Column => {
     if (group === 'tag') return attributed(group, `tag:${tag}`);
-    return group === 'user' || group === 'client' || group === 'session' ? attributed(group, group) : GROUPS[group];
+    return isAttributionGroup(group) ? attributed(group, group) : GROUPS[group];
   };
   return [...(step ? [time] : []), ...USAGE_GROUPS.filter((group) => groupBy.includes(group)).map(column)];
 }
@@ -170,7 +174,7 @@ function summing(question: Question, to: Date, state: UsageState, columns: Colum
   const values = columns.map(({ value }, position) => value(after[position] ?? ''));
   return Prisma.sql`
     WITH used AS (${usedIn(question, [from.getTime(), to.getTime()], state)})
-    SELECT ${Prisma.join([...columns.map(rendered), SUMS])} FROM used
+    SELECT ${Prisma.join([...columns.map(rendered), ...(question.groupBy.includes('agent') ? [PARENT] : []), SUMS])} FROM used
     ${columns.length > 0 ? Prisma.sql`GROUP BY ${Prisma.join(keys)}` : Prisma.empty}
     ${columns.length === 0 ? Prisma.sql`HAVING count(*) > 0` : Prisma.empty}
     ${after.length > 0 ? Prisma.sql`HAVING (${Prisma.join(keys)}) > (${Prisma.join(values)})` : Prisma.empty}
@@ -223,6 +227,9 @@ const SUMS = Prisma.sql`sum(requests)::float8 AS requests, sum(estimated_request
   nullif(sum(cache_write_tokens), 0)::float8 AS "cacheWriteTokens", nullif(sum(cache_write_1h_tokens), 0)::float8 AS "cacheWrite1hTokens",
   sum(output_tokens)::float8 AS "outputTokens", sum(reasoning_tokens)::float8 AS "reasoningTokens", sum(cost)::text AS "costPicoUsd", sum(forfeit)::text AS "forfeitedPicoUsd"`;
 
+/** An agent has one parent; of several that clients named, one is the same in each query. */
+const PARENT = Prisma.sql`max((attribution ->> 'parent-agent') COLLATE "C") AS "parentAgent"`;
+
 function rendered({ name, sql }: Column): Prisma.Sql {
   const text =
     name === 'start' ? Prisma.sql`to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')` : Prisma.sql`(${sql})::text`;
@@ -233,16 +240,18 @@ function rendered({ name, sql }: Column): Prisma.Sql {
 const NULLABLE = ['upstream', ...ATTRIBUTION_GROUPS] as const;
 
 /** `start` has microseconds. Null counts are 0. */
-type SummedRow = Omit<UsageRow, 'cacheWriteTokens' | 'cacheWrite1hTokens'> & {
+type SummedRow = Omit<UsageRow, 'parentAgent' | 'cacheWriteTokens' | 'cacheWrite1hTokens'> & {
+  parentAgent?: string | null;
   cacheWriteTokens: number | null;
   cacheWrite1hTokens: number | null;
 };
 
-function renderRow({ start, cacheWriteTokens, cacheWrite1hTokens, ...row }: SummedRow): UsageRow {
+function renderRow({ start, parentAgent, cacheWriteTokens, cacheWrite1hTokens, ...row }: SummedRow): UsageRow {
   for (const name of NULLABLE) if (row[name] === '') row[name] = null;
   return {
     ...(start !== undefined && { start: new Date(start).toISOString() }),
     ...row,
+    ...(parentAgent != null && { parentAgent }),
     ...(cacheWriteTokens !== null && { cacheWriteTokens }),
     ...(cacheWrite1hTokens !== null && { cacheWrite1hTokens }),
   };

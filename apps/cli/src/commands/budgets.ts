@@ -39,6 +39,7 @@ export const budgetCommands = [
       eachSession: flag('a budget of this size for each session or run of an agent; --period total lasts as long as the session'),
       session: optional(text(256, 'session'), 'only requests of this session'),
       eachClient: flag('a budget of this size for each client, such as OpenAI/Python'),
+      eachAgent: flag('a budget of this size for each agent'),
       eachTag: optional(text(64, 'name'), 'a budget of this size for each value of this tag'),
       tag: optional(text(193, 'name=value'), 'only requests with this tag'),
       period: required(oneOf(BUDGET_PERIODS, 'period'), BUDGET_PERIODS.join(', ')),
@@ -145,20 +146,25 @@ interface Values {
   eachSession: true | undefined;
   session: string | undefined;
   eachClient: true | undefined;
+  eachAgent: true | undefined;
   eachTag: string | undefined;
   tag: string | undefined;
 }
 
 /** Returns the users, sessions or tags that a budget is of. */
-function parseValues({ eachUser, user, eachSession, session, eachClient, eachTag, tag }: Values): { dimension?: string; value?: string } {
-  if ([eachUser, user, eachSession, session, eachClient, eachTag, tag].filter((one) => one !== undefined).length > 1) {
-    throw new UsageError('give one of --each-user, --user, --each-session, --session, --each-client, --each-tag and --tag');
+function parseValues({ eachUser, user, eachSession, session, eachClient, eachAgent, eachTag, tag }: Values): {
+  dimension?: string;
+  value?: string;
+} {
+  if ([eachUser, user, eachSession, session, eachClient, eachAgent, eachTag, tag].filter((one) => one !== undefined).length > 1) {
+    throw new UsageError('give one of --each-user, --user, --each-session, --session, --each-client, --each-agent, --each-tag and --tag');
   }
   if (eachUser) return { dimension: 'user' };
   if (user !== undefined) return { dimension: 'user', value: user };
   if (eachSession) return { dimension: 'session' };
   if (session !== undefined) return { dimension: 'session', value: session };
   if (eachClient) return { dimension: 'client' };
+  if (eachAgent) return { dimension: 'agent' };
   if (eachTag !== undefined) return { dimension: `tag:${eachTag}` };
   if (tag === undefined) return {};
   const at = tag.indexOf('=');

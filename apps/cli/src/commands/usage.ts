@@ -15,6 +15,7 @@ import { type Names, readNames } from '../names.js';
 import { accountId, cursor, keyId, oneOf, optional, projectId, someOf, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
 import { readRange, TIME_RANGE } from '../time-range.js';
+import { type AgentRow, listAgentTree } from './agent-tree.js';
 
 const LIMIT_MAX = 1_000;
 const USAGE_MS = 30_000;
@@ -43,6 +44,7 @@ export const usageCommands = [
       'usage --account acme --from 2027-01-01 --step day --by model',
       'usage --account acme --by user,model',
       'usage --account acme --by tag,key --tag team',
+      'usage --account acme --by session,agent',
       'usage --account acme --from 2027-01-01 --json',
     ],
     endpoint: usageQuery,
@@ -62,7 +64,7 @@ export const usageCommands = [
         readTotal(reply, messaging, request),
       ] as const;
       const [names, total] = await Promise.all(reading);
-      return { names, total };
+      return { names, total, isWhole: isWhole(reply, request) };
     },
     render: renderUsage,
     timeoutMs: USAGE_MS,
@@ -85,13 +87,15 @@ function namedIn([first]: readonly UsageRow[]): Resource[] {
   return (['account', 'project', 'key'] as const).filter((resource) => first?.[`${resource}Id`]);
 }
 
+/** True when all rows are on this page. */
+function isWhole({ nextCursor }: UsageQueryReply, { cursor }: UsageQueryRequest): boolean {
+  return nextCursor === null && cursor === undefined;
+}
+
 /** Returns the sum of the rows, or of all where they are not on one page. */
-async function readTotal(
-  { rows, from, to, nextCursor }: UsageQueryReply,
-  messaging: Messaging,
-  request: UsageQueryRequest,
-): Promise<UsageRow> {
-  if (nextCursor === null && request.cursor === undefined) return sumUsage(rows);
+async function readTotal(reply: UsageQueryReply, messaging: Messaging, request: UsageQueryRequest): Promise<UsageRow> {
+  const { rows, from, to } = reply;
+  if (isWhole(reply, request)) return sumUsage(rows);
   const { step, groupBy, tag, limit, cursor, ...whole } = request;
   const total = await messaging.request(usageQuery, { ...whole, from, to }, { timeoutMs: USAGE_MS });
   return sumUsage(total.rows);
@@ -116,16 +120,47 @@ function sumUsage(rows: readonly UsageRow[]): UsageRow {
   };
 }
 
-function renderUsage({ rows, from, nextCursor }: UsageQueryReply, { names, total }: { names: Names; total: UsageRow }): string {
+interface LookedUp {
+  names: Names;
+  total: UsageRow;
+  isWhole: boolean;
+}
+
+function renderUsage({ rows, from, nextCursor }: UsageQueryReply, { names, total, isWhole }: LookedUp): string {
   const [first] = rows;
   const groups = chooseGroups(first, names);
+  if (first?.agent !== undefined && first.start === undefined && isWhole) return renderTree(rows, groups, total);
   const [leading] = Object.keys(groups);
   if (leading === undefined) return renderTable(rows, 'no usage', chooseSums(rows));
   const inOrder = first?.start === undefined ? rows.toSorted(byCost) : rows;
-  const cell = (heading: string, read: Group) => (row: Shown) => (row.isTotal ? (heading === leading ? 'all' : '') : read(row));
-  const columns = Object.fromEntries(Object.entries(groups).map(([heading, read]) => [heading, cell(heading, read)]));
-  const table = renderTable<Shown>([...inOrder, { ...total, isTotal: true }], '', { ...columns, ...chooseSums([...rows, total]) });
+  const shown: Shown[] = [...inOrder, { ...total, isTotal: true }];
+  const table = renderTable(shown, '', { ...withTotal(groups, leading), ...chooseSums([...rows, total]) });
   return nextCursor === null ? table : `${table}\nthe total has all rows, also those of the next pages${morePages(nextCursor, { from })}`;
+}
+
+/** Renders agents below the agent that started them, with what each used itself and with all agents below it. */
+function renderTree(rows: readonly UsageRow[], { 'STARTED BY': _, ...groups }: Record<string, Group>, total: UsageRow): string {
+  const all = { requests: total.requests, costPicoUsd: BigInt(total.costPicoUsd) };
+  const shown = [
+    ...listAgentTree(rows).map(({ row, depth, tree }) => ({ ...row, depth, tree })),
+    { ...total, isTotal: true as const, depth: 0, tree: all },
+  ];
+  const indented: Record<string, Group> = {
+    ...groups,
+    AGENT: ({ agent, depth = 0 }: UsageRow & { depth?: number }) => (agent == null ? null : '  '.repeat(depth) + agent),
+  };
+  return renderTable<Shown & Pick<AgentRow, 'tree'>>(shown, '', {
+    ...withTotal(indented, Object.keys(indented)[0]),
+    ...chooseSums(shown),
+    'TREE REQUESTS': ({ tree }) => tree.requests,
+    'TREE COST': ({ tree }) => renderDollars(String(tree.costPicoUsd)),
+  });
+}
+
+/** Returns the columns with a word for the total. */
+function withTotal(groups: Record<string, Group>, leading: string | undefined): Record<string, (row: Shown) => string | null> {
+  const cell = (heading: string, read: Group) => (row: Shown) => (row.isTotal ? (heading === leading ? 'all' : '') : read(row));
+  return Object.fromEntries(Object.entries(groups).map(([heading, read]) => [heading, cell(heading, read)]));
 }
 
 function byCost(one: UsageRow, other: UsageRow): number {
@@ -150,6 +185,10 @@ function chooseGroups(first: UsageRow | undefined, names: Names): Record<string,
     ...(first?.tag !== undefined && { TAG: ({ tag }) => tag ?? null }),
     ...(first?.client !== undefined && { CLIENT: ({ client }) => client ?? null }),
     ...(first?.session !== undefined && { SESSION: ({ session }) => session ?? null }),
+    ...(first?.agent !== undefined && {
+      AGENT: ({ agent }) => agent ?? null,
+      'STARTED BY': ({ parentAgent }) => parentAgent ?? null,
+    }),
   } satisfies Record<string, Group>;
 }
 

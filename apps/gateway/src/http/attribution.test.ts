@@ -26,6 +26,23 @@ test.each([
   expect(readAttribution(headers, { session: 'of the body' }, NO_TAGS)).toEqual({ session });
 });
 
+const AGENT = { agent: 'a', 'parent-agent': 'p' };
+
+test.each([
+  ['any client', { 'x-agent-id': 'a', 'x-parent-agent-id': 'p', 'x-claude-code-agent-id': 'b', 'thread-id': 'c' }, AGENT],
+  ['Claude Code', { 'x-claude-code-agent-id': 'a', 'x-claude-code-parent-agent-id': 'p' }, AGENT],
+  ['Codex', { 'thread-id': 'a', 'x-codex-parent-thread-id': 'p' }, AGENT],
+  ['an older Codex', { thread_id: 'a', 'x-codex-parent-thread-id': 'p' }, AGENT],
+  ['a client that names the parent of another', { 'x-agent-id': 'a', 'x-claude-code-parent-agent-id': 'p' }, { agent: 'a' }],
+  ['a client that names no parent', { 'x-agent-id': 'a' }, { agent: 'a' }],
+  ['a client that names itself as the parent', { 'x-agent-id': ' a\u200b', 'x-parent-agent-id': 'a' }, { agent: 'a' }],
+  ['a client that names only a parent', { 'x-parent-agent-id': 'p' }, undefined],
+  ['a client with a blank agent, before its own', { 'x-agent-id': ' ', 'thread-id': 'a' }, { agent: 'a' }],
+  ['a client with a long name', { 'x-agent-id': 'a'.repeat(300) }, { agent: 'a'.repeat(256) }],
+])('the agent of %s comes with the agent that started it', (_, headers, attribution) => {
+  expect(readAttribution(headers, undefined, NO_TAGS)).toEqual(attribution);
+});
+
 test.each([
   ['user', { user: 'alice' }, { user: 'alice' }],
   ['safety_identifier, before user', { safety_identifier: 'a1', user: 'alice' }, { user: 'a1' }],

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ATTRIBUTION_LENGTHS, type Attribution, TAGS_MAX } from '#contracts/billing/attribution.js';
+import { ATTRIBUTION_LENGTHS, type Attribution, PARENT_AGENT, TAGS_MAX } from '#contracts/billing/attribution.js';
 import { TAG_NAME } from '#contracts/rules/bounds.js';
 import { type PicoUsd, parseUsd } from '#money/pico-usd.js';
 import type { Caller } from '../clients/caller.js';
@@ -12,6 +12,13 @@ import { userAgentFamily } from './user-agent.js';
 const TAGS_HEADER = 'x-tollgate-tags';
 /** Headers with the session of a client: any client's, then Claude Code's and Codex's own. The first that is there counts. */
 const SESSION_HEADERS = ['x-session-id', 'x-claude-code-session-id', 'session-id', 'session_id'] as const;
+/** Headers with an agent and the agent that started it: any client's, then Claude Code's and Codex's own. The first agent that is there counts. */
+const AGENT_HEADERS = [
+  { agent: 'x-agent-id', parent: 'x-parent-agent-id' },
+  { agent: 'x-claude-code-agent-id', parent: 'x-claude-code-parent-agent-id' },
+  { agent: 'thread-id', parent: 'x-codex-parent-thread-id' },
+  { agent: 'thread_id', parent: 'x-codex-parent-thread-id' },
+] as const;
 /** Dollars such as `0.50`. */
 const SESSION_BUDGET_HEADER = 'x-tollgate-session-budget';
 /** Printable ASCII without the comma: the header has no other encoding. */
@@ -34,6 +41,7 @@ export function readAttribution(
   set(attribution, 'user', body?.user);
   set(attribution, 'client', readText(userAgentFamily(headers['user-agent']), ATTRIBUTION_LENGTHS.client));
   set(attribution, 'session', readSession(headers) ?? body?.session);
+  setAgent(attribution, headers);
   return Object.keys(attribution).length > 0 ? attribution : undefined;
 }
 
@@ -67,6 +75,18 @@ function readSession(headers: IncomingHttpHeaders): string | undefined {
     if (session !== undefined) return session;
   }
   return undefined;
+}
+
+/** No agent is its own parent. */
+function setAgent(attribution: Attribution, headers: IncomingHttpHeaders): void {
+  for (const names of AGENT_HEADERS) {
+    const agent = readText(headers[names.agent], ATTRIBUTION_LENGTHS.agent);
+    if (agent === undefined) continue;
+    const parent = readText(headers[names.parent], ATTRIBUTION_LENGTHS.agent);
+    attribution.agent = agent;
+    set(attribution, PARENT_AGENT, parent === agent ? undefined : parent);
+    return;
+  }
 }
 
 function addTags(attribution: Attribution, header: string): void {

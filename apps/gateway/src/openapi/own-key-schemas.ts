@@ -70,7 +70,7 @@ const key: Fields<typeof renderOwnKey> = {
 };
 
 type UsageField = keyof ReturnType<typeof renderUsageRow>;
-type UsageGroup = 'start' | OwnUsageGroup;
+type UsageGroup = 'start' | 'parent_agent' | OwnUsageGroup;
 
 /** A late settlement can make them negative. */
 const usageSums: Record<Exclude<UsageField, UsageGroup>, JsonSchema> = {
@@ -93,6 +93,8 @@ const usageGroups: Record<UsageGroup, JsonSchema> = {
   tag: described(orNull(text), 'Value of the tag. Null: the requests have no such tag.'),
   client: described(orNull(text), 'Name in `user-agent`.'),
   session: orNull(text),
+  agent: orNull(text),
+  parent_agent: described(orNull(text), 'The agent that started `agent`. Null: none is known.'),
 };
 
 const usage: Fields<typeof renderUsage> = {
@@ -116,9 +118,11 @@ const tokens: Fields<typeof renderTokens> = {
 };
 
 const attribution: Fields<typeof renderAttribution> = {
-  user: described(orNull(text), 'End user. Null: the request named none, as the next two.'),
+  user: described(orNull(text), 'End user. Null: the request named none, as the next four.'),
   client: described(orNull(text), 'Name in `user-agent`.'),
   session: orNull(text),
+  agent: orNull(text),
+  parent_agent: described(orNull(text), 'The agent that started `agent`.'),
   tags: described({ type: 'object', additionalProperties: text }, 'Values by name.'),
 };
 

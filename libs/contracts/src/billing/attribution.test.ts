@@ -33,6 +33,18 @@ test('a value of which nothing is left is absent from a request, and refused as 
   expect(() => validatePayload(BudgetSetRequest, budget)).toThrow(expect.objectContaining({ code: 'invalid_request', param: 'value' }));
 });
 
+test('an agent with the agent that started it is an attribution, and no budget is of the latter', () => {
+  const attribution = { agent: 'a', 'parent-agent': ' p' };
+  const budget = (dimension: string) => ({ accountId: randomUUID(), dimension, period: 'day', limitPicoUsd: '1' });
+  expect([namedBy(attribution), validatePayload(BudgetSetRequest, budget('agent')).dimension]).toEqual([
+    { agent: 'a', 'parent-agent': 'p' },
+    'agent',
+  ]);
+  expect(() => validatePayload(BudgetSetRequest, budget('parent-agent'))).toThrow(
+    expect.objectContaining({ code: 'invalid_request', param: 'dimension' }),
+  );
+});
+
 test.each([[['alice']], ['alice'], [{ user: 7 }], [{ user: 'a\u0000b' }], [{ user: 'u'.repeat(257) }], [{ who: 'alice' }]])(
   'an attribution of %j is refused',
   (attribution) => {

@@ -3,20 +3,22 @@ import { ValidateBy } from 'class-validator';
 import { TAG_NAME } from '../rules/bounds.js';
 
 /**
- * Names that a request is attributed to, by dimension: `user`, `client`, `session`, and `tag:<name>` for each tag. Dimensions that a request
- * does not name are absent.
+ * Names that a request is attributed to, by dimension: `user`, `client`, `session`, `agent`, the `parent-agent` that started it, and
+ * `tag:<name>` for each tag. Dimensions that a request does not name are absent.
  */
 export type Attribution = Record<string, string>;
 
 /** Most characters of each value. Longer ones would make the journal grow with what clients send. */
-export const ATTRIBUTION_LENGTHS = { user: 256, client: 64, session: 256, tag: 128 } as const;
+export const ATTRIBUTION_LENGTHS = { user: 256, client: 64, session: 256, agent: 256, tag: 128 } as const;
 /** Tags of one request. */
 export const TAGS_MAX = 16;
-/** A dimension: `user`, `client`, `session` or `tag:<name>`. A budget may count each of its values for itself. */
-export const DIMENSION = /^(user|client|session|tag:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
+/** The agent that started the agent of a request. It says where the agent is in the tree, so that no budget is of it. */
+export const PARENT_AGENT = 'parent-agent';
+/** A dimension: `user`, `client`, `session`, `agent` or `tag:<name>`. A budget may count each of its values for itself. */
+export const DIMENSION = /^(user|client|session|agent|tag:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 /** No control characters and no halves of surrogate pairs: Postgres stores neither NUL nor a half. */
 const VALUE = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
-const ENTRIES_MAX = 3 + TAGS_MAX;
+const ENTRIES_MAX = 5 + TAGS_MAX;
 /** Printable ASCII without outer spaces, which is its own normal form. */
 const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
@@ -95,7 +97,11 @@ function isMap(value: unknown): value is Record<string, unknown> {
 function isAttribution(value: unknown): boolean {
   if (!isMap(value)) return false;
   const entries = Object.entries(value);
-  return entries.length <= ENTRIES_MAX && entries.every(([dimension, text]) => DIMENSION.test(dimension) && isValue(text));
+  return entries.length <= ENTRIES_MAX && entries.every(([dimension, text]) => isDimension(dimension) && isValue(text));
+}
+
+function isDimension(name: string): boolean {
+  return name === PARENT_AGENT || DIMENSION.test(name);
 }
 
 function isValue(text: unknown): boolean {

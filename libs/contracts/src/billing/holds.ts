@@ -60,7 +60,7 @@ export class ReserveRequest {
    * and they count only what it has used.
    */
   @IsOptional() @IsInt() @Min(0) @Max(Number.MAX_SAFE_INTEGER) amountTokens?: number;
-  /** End user, client, session and tags of the request. Absent: none is known. */
+  /** End user, client, session, agent and tags of the request. Absent: none is known. */
   @IsOptional() @AttributionOf() attribution?: Attribution;
   /**
    * The most that the session of `attribution` may cost in each budget of each session or of this one: the session keeps the lowest that its
@@ -87,7 +87,7 @@ export interface ExceededBudget {
   projectId: string | null;
   /** Null: the budget of the whole project or account. */
   keyId: string | null;
-  /** `user`, `client`, `session` or `tag:<name>`, of which `value` has too little left. Absent: the budget counts all requests. */
+  /** `user`, `client`, `session`, `agent` or `tag:<name>`, of which `value` has too little left. Absent: the budget counts all requests. */
   dimension?: string;
   value?: string | undefined;
   period: BudgetPeriod;

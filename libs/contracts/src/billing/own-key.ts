@@ -56,7 +56,7 @@ export class OwnKeyUsageRequest {
 }
 
 export const ownKeyUsage = new Endpoint<OwnKeyUsageRequest, UsageQueryReply>('billing.v1.own-key.usage', OwnKeyUsageRequest, {
-  about: 'Requests, tokens and costs of one key, by time, model, upstream, ending, user, tag, client and session',
+  about: 'Requests, tokens and costs of one key, by time, model, upstream, ending, user, tag, client, session and agent',
   isRepeatable: true,
 });
 

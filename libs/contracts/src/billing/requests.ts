@@ -65,7 +65,7 @@ export interface BilledRequest {
   projectId: string;
   keyId: string;
   model: string;
-  /** End user, client, session and tags, as far as the request named them. */
+  /** End user, client, session, agent and tags, as far as the request named them. */
   attribution: Attribution;
   upstream: string | null;
   heldPicoUsd: string;

@@ -1,4 +1,4 @@
-import type { Attribution } from '#contracts/billing/attribution.js';
+import { type Attribution, PARENT_AGENT } from '#contracts/billing/attribution.js';
 import type { Budget } from '#contracts/billing/budgets.js';
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
@@ -81,6 +81,8 @@ export function renderUsageRow(row: UsageRow) {
     tag: row.tag,
     client: row.client,
     session: row.session,
+    agent: row.agent,
+    parent_agent: row.agent === undefined ? undefined : (row.parentAgent ?? null),
     requests: row.requests,
     estimated_requests: row.estimatedRequests,
     prompt_tokens: row.promptTokens,
@@ -125,6 +127,8 @@ export function renderAttribution(attribution: Attribution) {
     user: attribution.user ?? null,
     client: attribution.client ?? null,
     session: attribution.session ?? null,
+    agent: attribution.agent ?? null,
+    parent_agent: attribution[PARENT_AGENT] ?? null,
     tags: Object.fromEntries(tags.map(([dimension, value]) => [dimension.slice(TAG.length), value])),
   };
 }

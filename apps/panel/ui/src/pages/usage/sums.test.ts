@@ -31,3 +31,12 @@ test('rows of one group are added over time, the most expensive first, to the la
     cost: 18_014_398_509_481_989n,
   });
 });
+
+test('agents keep the agent that started them, and their total has none', () => {
+  const of = (agent: string, parentAgent: string) => ({ ...row('m', 1, '1'), agent, parentAgent });
+  const sums = sumRows([of('b', 'a'), of('b', 'a')], 'agent');
+  expect([...sums, sumTotal(sums)].map(({ id, parentAgent, requests }) => ({ id, parentAgent, requests }))).toEqual([
+    { id: 'b', parentAgent: 'a', requests: 2 },
+    { id: '', parentAgent: undefined, requests: 2 },
+  ]);
+});

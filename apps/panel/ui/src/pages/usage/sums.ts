@@ -4,6 +4,8 @@ import { readGroupId } from '../../data/usage-rows.js';
 
 export interface GroupSum {
   id: string;
+  /** The agent that started the agent of this group. Absent: none is known, or the groups are no agents. */
+  parentAgent?: string;
   requests: number;
   promptTokens: number;
   cachedTokens: number;
@@ -19,7 +21,14 @@ export function sumRows(rows: UsageRow[], group: Group): GroupSum[] {
   for (const row of rows) {
     const id = readGroupId(row, group);
     const writtenTokens = (row.cacheWriteTokens ?? 0) + (row.cacheWrite1hTokens ?? 0);
-    sums.set(id, add(sums.get(id) ?? emptySum(id), { ...row, writtenTokens, cost: BigInt(row.costPicoUsd) }));
+    sums.set(
+      id,
+      add(sums.get(id) ?? { ...emptySum(id), ...(group === 'agent' && row.parentAgent && { parentAgent: row.parentAgent }) }, {
+        ...row,
+        writtenTokens,
+        cost: BigInt(row.costPicoUsd),
+      }),
+    );
   }
   return [...sums.values()].sort((a, b) => (a.cost === b.cost ? b.requests - a.requests : a.cost > b.cost ? -1 : 1));
 }
@@ -32,9 +41,10 @@ function emptySum(id: string): GroupSum {
   return { id, requests: 0, promptTokens: 0, cachedTokens: 0, writtenTokens: 0, outputTokens: 0, cost: 0n };
 }
 
-function add(sum: GroupSum, more: Omit<GroupSum, 'id'>): GroupSum {
+function add(sum: GroupSum, more: Omit<GroupSum, 'id' | 'parentAgent'>): GroupSum {
   return {
     id: sum.id,
+    ...(sum.parentAgent !== undefined && { parentAgent: sum.parentAgent }),
     requests: sum.requests + more.requests,
     promptTokens: sum.promptTokens + more.promptTokens,
     cachedTokens: sum.cachedTokens + more.cachedTokens,

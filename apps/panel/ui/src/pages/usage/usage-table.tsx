@@ -33,6 +33,7 @@ export function UsageTable({ sums, total, before, group, formatName, linkTo }: U
   };
   const columns: (Column<GroupSum> & { foot: (total: GroupSum) => ReactNode })[] = [
     { head: GROUPS[group], grow: true, sort: 'name', cell: ({ id }) => <Name to={linkTo(id)}>{formatName(id)}</Name>, foot: () => 'Total' },
+    ...(group === 'agent' ? [{ head: 'Started by', cell: ({ parentAgent }: GroupSum) => parentAgent ?? '', foot: () => '' }] : []),
     { head: 'Requests', align: 'end', sort: 'requests', cell: ({ requests }) => count(requests), foot: ({ requests }) => count(requests) },
     ...(
       [
