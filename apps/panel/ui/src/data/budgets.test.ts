@@ -1,5 +1,5 @@
 import type { Budget } from '../../../src/shapes/billing.js';
-import { computeLeft, findTightest, presentBudget, readThresholds, renderAmount, shareSpent } from './budgets.js';
+import { collectMoney, computeLeft, findTightest, isForEach, presentBudget, readThresholds, renderAmount, shareSpent } from './budgets.js';
 
 const BUDGET: Budget = {
   ...{
@@ -54,6 +54,13 @@ test('a choice has the budget of its target, values, period and unit, and no oth
     { dimension: 'user' },
   ];
   expect(others.map(find)).toEqual(others.map(() => undefined));
+});
+
+test('a budget of each value has no sums of its own to show', () => {
+  const each = { ...BUDGET, dimension: 'session' };
+  const one = { ...each, value: 'run-1' };
+  expect([BUDGET, each, one].map(isForEach)).toEqual([false, true, false]);
+  expect(collectMoney([BUDGET, each])).toEqual(collectMoney([BUDGET]));
 });
 
 test('amounts are in the unit of the budget', () => {

@@ -18,9 +18,14 @@ export function renderAmount({ unit }: Budget, amount: bigint): string {
   return unit === 'tokens' ? `${count(Number(amount))} tokens` : exactUsd(amount);
 }
 
+/** True for a budget of each user, session or value of a tag: each has sums of its own, and the budget itself has none. */
+export function isForEach({ dimension, value }: Pick<Budget, 'dimension' | 'value'>): boolean {
+  return dimension !== null && value === null;
+}
+
 /** The amounts of budgets that pages show rounded, for one precision. */
 export function collectMoney(budgets: readonly Budget[] | undefined): bigint[] {
-  const ofMoney = budgets?.filter(({ unit }) => unit === 'usd') ?? [];
+  const ofMoney = budgets?.filter((budget) => budget.unit === 'usd' && !isForEach(budget)) ?? [];
   return ofMoney.flatMap((budget) => [parseAmounts(budget).spent, parseAmounts(budget).held, computeLeft(budget)]);
 }
 

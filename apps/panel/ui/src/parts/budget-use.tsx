@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import type { Budget } from '../../../src/shapes/billing.js';
-import { findTightest, PERIODS, renderAmount, shareSpent, type Target } from '../data/budgets.js';
+import { findTightest, isForEach, PERIODS, renderAmount, shareSpent, type Target } from '../data/budgets.js';
 import { useSession } from '../data/session.js';
 import { count } from '../format/numbers.js';
 import styles from './budget-use.module.css';
@@ -13,16 +13,29 @@ import { Money } from './money.js';
 const WARNS_FROM = 0.8;
 const FULL_FROM = 0.995;
 
-/** `$3.20 of $10 this month` and a bar of what is spent, what is held and what is left. `name`: stands before it. */
+/**
+ * `$3.20 of $10 this month` and a bar of what is spent, what is held and what is left; `up to $10 each this month` for each of many. `name`:
+ * stands before it.
+ */
 export function BudgetUse({ budget, name, href }: { budget: Budget; name?: string; href?: string }) {
   const { limit, spent: spentAmount, held } = parseAmounts(budget);
+  const limitText = renderAmount(budget, limit).replace(/\.00$/, '');
+  if (isForEach(budget)) {
+    return (
+      <div className={styles.line}>
+        {name && <span className={styles.name}>{name}</span>}
+        <span>
+          up to {limitText} each {PERIODS[budget.period].now}
+        </span>
+      </div>
+    );
+  }
   const share = shareSpent(budget);
   const tone = share >= FULL_FROM || budget.refusing ? 'bad' : share >= WARNS_FROM ? 'warn' : undefined;
   const [spent, used] = [ratio(spentAmount, limit), ratio(spentAmount + held, limit)];
   const text = (
     <>
-      <BudgetAmount budget={budget} amount={spentAmount} /> of {renderAmount(budget, limit).replace(/\.00$/, '')}{' '}
-      {PERIODS[budget.period].now}
+      <BudgetAmount budget={budget} amount={spentAmount} /> of {limitText} {PERIODS[budget.period].now}
     </>
   );
   return (

@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import type { Budget, BudgetListReply } from '../../../../src/shapes/billing.js';
 import { useApi } from '../../data/api.js';
-import { collectMoney, computeLeft, PERIODS } from '../../data/budgets.js';
+import { collectMoney, computeLeft, isForEach, PERIODS } from '../../data/budgets.js';
 import { useFilters, writeFilters } from '../../data/filters.js';
 import { useSession } from '../../data/session.js';
 import { useBudgetTargets } from '../../data/use-budget-targets.js';
@@ -73,13 +73,13 @@ export function Budgets() {
                 head: 'Held',
                 align: 'end',
                 wide: true,
-                cell: (budget) => <BudgetAmount budget={budget} amount={parseAmounts(budget).held} />,
+                cell: (budget) => (isForEach(budget) ? '–' : <BudgetAmount budget={budget} amount={parseAmounts(budget).held} />),
               },
               {
                 head: 'Left',
                 align: 'end',
                 wide: true,
-                cell: (budget) => <BudgetAmount budget={budget} amount={computeLeft(budget)} left />,
+                cell: (budget) => (isForEach(budget) ? '–' : <BudgetAmount budget={budget} amount={computeLeft(budget)} left />),
               },
               { head: 'Resets', wide: true, cell: (budget) => <Reset budget={budget} /> },
               ...(may('audit.read')

@@ -8,6 +8,7 @@ import { useChange } from '../../data/api.js';
 import {
   COUNTINGS,
   type Counting,
+  isForEach,
   PERIODS,
   parseValues,
   presentBudget,
@@ -201,6 +202,7 @@ function limitText(budget: Budget): string {
 function describeUse(budget: Budget): string {
   const { limit, spent, held } = parseAmounts(budget);
   const [now, used, reserved] = [limit, spent, held].map((amount) => renderAmount(budget, amount));
+  if (isForEach(budget)) return `Now ${now} for each.`;
   return `Now ${now}; ${used} spent ${PERIODS[budget.period].now}, ${reserved} held.`;
 }
 
@@ -227,7 +229,7 @@ function TargetField({ value, onChange }: { value: string; onChange: (choice: st
         {
           title: 'Keys',
           options: keys
-            .filter(({ status }) => status === 'active')
+            .filter(({ status, replacedBy }) => status === 'active' && !replacedBy)
             .map(({ keyId, projectId }) => [`keyId/${keyId}`, `${keyName(keyId)}, ${projectName(projectId)}`]),
         },
       ]}
