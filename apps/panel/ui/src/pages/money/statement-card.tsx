@@ -1,7 +1,8 @@
-import { useLocation, useSearch } from 'wouter';
+import { Link, useLocation, useSearch } from 'wouter';
 import { MOVEMENT_NAMES } from '#contracts/rules/movement-names.js';
 import type { Statement, StatementLine } from '../../../../src/shapes/billing.js';
 import { useApi } from '../../data/api.js';
+import { writeFilters } from '../../data/filters.js';
 import { monthAfter, readMonth, toMonth } from '../../data/months.js';
 import { useSession } from '../../data/session.js';
 import { exactDecimals, plural } from '../../format/numbers.js';
@@ -14,9 +15,11 @@ import { utcMonth } from '../../parts/time.js';
 import styles from './statement-card.module.css';
 import { listStatementTerms } from './statement-sums.js';
 
+const DAY_MS = 86_400_000;
+
 /** The statement of a month: its sum, and each line with the balance after it. */
 export function StatementCard() {
-  const { account } = useSession();
+  const { account, linkTo: linkToPage } = useSession();
   const [path] = useLocation();
   const now = Date.now();
   const month = readMonth(useSearch(), now);
@@ -56,10 +59,16 @@ export function StatementCard() {
           {
             head: 'Movement',
             grow: true,
-            cell: ({ kind, reference, reason, requests }) => (
+            cell: ({ at, kind, reference, reason, requests }) => (
               <TwoLines
                 main={MOVEMENT_NAMES[kind]}
-                more={requests === null ? [reference, reason].filter(Boolean).join(', ') : plural(requests, 'request')}
+                more={
+                  requests === null ? (
+                    [reference, reason].filter(Boolean).join(', ')
+                  ) : (
+                    <Link to={linkToPage('requests') + writeFilters(spanDay(at))}>{plural(requests, 'request')}</Link>
+                  )
+                }
               />
             ),
           },
@@ -74,6 +83,12 @@ export function StatementCard() {
       />
     </Card>
   );
+}
+
+/** The UTC day that a line of usage sums up. */
+function spanDay(at: string): { from: string; to: string } {
+  const from = Date.parse(at.slice(0, 10));
+  return { from: new Date(from).toISOString(), to: new Date(from + DAY_MS).toISOString() };
 }
 
 function Sum({ statement }: { statement: Statement | undefined }) {
