@@ -58,6 +58,11 @@ test.each(['chatcmpl-0190a6f07c1e70008000000000000abc', 'req_0190a6f07c1e7000800
   },
 );
 
+test('a pasted line of a log with an id is a request', () => {
+  const [group] = findEntries('429 {"id":"chatcmpl-0190a6f07c1e70008000000000000abc"} failed', ENTRIES);
+  expect(group?.entries.map(({ href }) => href)).toEqual(['/requests/req_0190a6f07c1e70008000000000000abc']);
+});
+
 test('bare digits may be those of a hold or a trace, which the server finds', () => {
   const [group] = findEntries('0190a6f07c1e70008000000000000abc', []);
   expect(group?.entries[0]?.href).toBe('/requests/0190a6f0-7c1e-7000-8000-000000000abc');

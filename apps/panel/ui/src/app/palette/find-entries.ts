@@ -1,4 +1,4 @@
-import { parseRequestName } from '#contracts/rules/request-id.js';
+import { findRequestName, parseRequestName } from '#contracts/rules/request-id.js';
 import type { IconName } from '../../parts/icon.js';
 
 /** Kinds of what can be found, in the order of the list. */
@@ -60,8 +60,9 @@ function rankEntry({ name, hint, words = [] }: Entry, query: string): number | u
   return query.split(/\s+/).every((word) => everything.includes(word)) ? 3 : undefined;
 }
 
+/** The request of an id. What is pasted may be a whole line of a log. */
 function requestEntry(text: string): Entry[] {
-  const found = parseRequestName(text);
+  const found = parseRequestName(findRequestName(text) ?? '');
   if (!found) return [];
   const id = found.uuid ?? found.requestId;
   return [{ kind: 'Request', id, name: found.requestId, hint: 'opens its page', icon: 'requests', href: `/requests/${id}` }];

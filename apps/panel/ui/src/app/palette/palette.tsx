@@ -56,7 +56,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           aria-controls={listId}
           aria-autocomplete="list"
           aria-activedescendant={chosen && optionId(chosen)}
-          placeholder="Page, project, key, account, model, member or id of a request"
+          placeholder="Name, or id of a request"
           autoComplete="off"
           spellCheck={false}
           value={text}
@@ -103,7 +103,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
 
 function describeResult(results: number, text: string, isComplete: boolean) {
   if (!isComplete) return <p>Loading…</p>;
-  if (text.trim() === '') return <p>Type to search. Arrow keys choose, Enter opens.</p>;
+  if (text.trim() === '') return <p>Type to search, or paste a log line with the id of a request. Arrow keys choose, Enter opens.</p>;
   if (results > 0) return <p>{plural(results, 'result')}</p>;
   return <p>Nothing has this name. {REQUEST_ID_FORMS}</p>;
 }

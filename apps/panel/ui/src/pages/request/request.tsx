@@ -4,6 +4,7 @@ import { parseRequestName, REQUEST_ID_FORMS } from '#contracts/rules/request-id.
 import type { BilledRequest } from '../../../../src/shapes/billing.js';
 import type { ActivityReply, EndedRequest } from '../../../../src/shapes/overview.js';
 import { ApiError, useApi } from '../../data/api.js';
+import { writeFilters } from '../../data/filters.js';
 import { outcomeName, REASONS, toOutcome } from '../../data/outcomes.js';
 import { shortId, useNames, useSession } from '../../data/session.js';
 import { ReasonBadge } from '../../parts/badge.js';
@@ -188,7 +189,7 @@ function Facts({ request, upstream, ending }: { request: Belonging; upstream: st
       ))}
       {Object.entries(attribution).map(([dimension, value]) => (
         <Fact key={dimension} name={renderTitle(dimension)}>
-          {value}
+          <Attributed dimension={dimension} value={value} accountId={accountId} />
         </Fact>
       ))}
       <Fact name="Upstream">{upstream}</Fact>
@@ -211,6 +212,14 @@ function Facts({ request, upstream, ending }: { request: Belonging; upstream: st
       <Fact name="Ending">{ending}</Fact>
     </dl>
   );
+}
+
+/** What the request named. Users and values of tags lead to their requests. */
+function Attributed({ dimension, value, accountId }: { dimension: string; value: string; accountId: string | undefined }) {
+  const { linkTo } = useSession();
+  const tag = dimension.startsWith('tag:') ? dimension.replace('tag:', '') : undefined;
+  const filters = dimension === 'user' ? { user: value } : tag && { tag: `${tag}=${value}` };
+  return filters ? <Link to={linkTo('requests', accountId) + writeFilters({ ...filters, range: '30d' })}>{value}</Link> : value;
 }
 
 function CopyAsText({ request }: { request: BilledRequest }) {
