@@ -67,7 +67,7 @@ describeWithBrowser('notifications', () => {
     await makeEvent(tenant, '901');
     await page.getByRole('button', { name: `Edit ${host}` }).click();
     await dialog.getByRole('button', { name: 'Remove' }).click();
-    await dialog.getByRole('button', { name: 'Remove webhook' }).click();
+    await dialog.getByRole('button', { name: 'Remove notification' }).click();
     await page.getByText('No one is notified yet').waitFor();
     expect({ problems, got: receiver.at('/acme').map(({ event }) => event.kind) }).toEqual({
       problems: [],

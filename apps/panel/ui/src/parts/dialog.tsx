@@ -148,7 +148,7 @@ export interface FormProps {
   onDone?: () => void;
   /** True while the form cannot be sent as it is. */
   disabled?: boolean;
-  look?: 'primary' | 'secondary';
+  look?: 'primary' | 'secondary' | 'danger';
   /** Places the button that makes the change, beside others. */
   placeButton?: (button: ReactNode) => ReactNode;
   children: ReactNode;

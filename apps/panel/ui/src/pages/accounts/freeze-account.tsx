@@ -26,6 +26,7 @@ export function FreezeAccount({
     <DialogForm
       title={`${isFrozen ? 'Unfreeze' : 'Freeze'} ${name}?`}
       submit={isFrozen ? 'Unfreeze account' : 'Freeze account'}
+      look={isFrozen ? 'primary' : 'danger'}
       change={saving}
       onDone={onClose}
       onClose={onClose}

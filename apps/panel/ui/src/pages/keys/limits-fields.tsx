@@ -33,7 +33,7 @@ export function LimitsFields({ draft, onChange, operatorLimits }: LimitsFieldsPr
   return (
     <details className={styles.limits}>
       <summary>
-        Models, networks and limits: <LimitBadges limits={readLimits(draft)} none="none" />
+        Models, networks and limits: <LimitBadges limits={readLimits(draft)} none="not limited" />
       </summary>
       <div className={styles.fields}>
         <AreaField

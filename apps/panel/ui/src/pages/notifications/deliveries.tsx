@@ -37,7 +37,7 @@ export function Deliveries({ webhook }: { webhook: Webhook }) {
           rows={deliveries}
           placeholders={4}
           rowKey={({ event }) => event.eventId}
-          empty={<Empty icon="notifications" title="Nothing was sent yet" text="Test the webhook to see that its receiver answers." />}
+          empty={<Empty icon="notifications" title="Nothing was sent yet" text="Send a test to see that messages arrive." />}
           columns={[
             {
               head: 'Event',

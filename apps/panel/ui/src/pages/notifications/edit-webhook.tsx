@@ -48,7 +48,7 @@ export function EditWebhook({ webhook, onAsk, onClose }: EditWebhookProps) {
         </>
       }
     >
-      {format !== 'mail' && <FormatField value={format} hasMail={false} onChoose={setFormat} />}
+      {format !== 'mail' && <FormatField value={format} onChoose={setFormat} />}
       <UrlField format={format} value={url} onText={setUrl} />
       <SelectField
         label="Events"

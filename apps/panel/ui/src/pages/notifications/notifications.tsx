@@ -43,7 +43,7 @@ export function Notifications() {
       <MailFailure mail={data?.mail} />
       <Card flush>
         <Table<Webhook>
-          caption="Webhooks"
+          caption="Receivers"
           rows={data?.webhooks}
           placeholders={2}
           rowKey={({ webhookId }) => webhookId}
@@ -52,14 +52,18 @@ export function Notifications() {
             <Empty
               icon="notifications"
               title="No one is notified yet"
-              text="Add the address of a program or a service that receives webhooks."
+              text={`Add a program or a chat that receives webhooks${data?.mail.isSetUp ? ', or a person who gets mails' : ''}.`}
             >
               {newWebhook}
             </Empty>
           }
           columns={[
-            { head: 'Webhook', grow: true, cell: (webhook) => <Address webhook={webhook} href={`${path}?webhook=${webhook.webhookId}`} /> },
-            { head: 'State', wrap: true, cell: (webhook) => <State webhook={webhook} /> },
+            {
+              head: 'Receiver',
+              grow: true,
+              cell: (webhook) => <Address webhook={webhook} href={`${path}?webhook=${webhook.webhookId}`} />,
+            },
+            { head: 'State', wrap: true, cell: (webhook) => <State webhook={webhook} hasMail={data?.mail.isSetUp ?? true} /> },
             { head: 'Gets', wide: true, cell: ({ format }) => (format === 'json' ? 'JSON' : 'Sentences') },
             { head: 'Added', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} format="day" /> },
             {
@@ -95,8 +99,8 @@ function Address({ webhook, href }: { webhook: Webhook; href: string }) {
   );
 }
 
-function State({ webhook }: { webhook: Webhook }) {
-  const { state, tone, more } = describeWebhook(webhook);
+function State({ webhook, hasMail }: { webhook: Webhook; hasMail: boolean }) {
+  const { state, tone, more } = describeWebhook(webhook, hasMail);
   return (
     <div className={styles.state}>
       <TwoLines main={<Badge tone={tone}>{state}</Badge>} more={more} />

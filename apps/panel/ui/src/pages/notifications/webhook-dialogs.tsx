@@ -94,9 +94,9 @@ export function RemoveWebhook({ webhook, onClose }: { webhook: Webhook; onClose:
   const { account } = useSession();
   return (
     <Confirm
-      title={`Remove the webhook to ${splitUrl(webhook.url).host}?`}
-      text="It gets nothing from now on. What waits for it is lost, and its secret never comes back."
-      action="Remove webhook"
+      title={`Stop notifications to ${splitUrl(webhook.url).host}?`}
+      text={`It gets nothing from now on, and what waits for it is lost.${webhook.format === 'mail' ? '' : ' Its secret never comes back.'}`}
+      action="Remove notification"
       path={`/accounts/${account}/webhooks/${webhook.webhookId}`}
       onClose={onClose}
     />
@@ -117,7 +117,7 @@ export function TestWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
       change={testing}
       onClose={onClose}
     >
-      <p>Sends one message of kind test, also while the webhook is muted.</p>
+      <p>Sends one message of kind test, also while the receiver is muted.</p>
       <Answer reply={testing.data} />
     </DialogForm>
   );

@@ -37,8 +37,8 @@ export function UrlField({ format, value, onText }: { format: WebhookFormat; val
 
 interface FormatFieldProps {
   value: WebhookFormat;
-  /** True when there is a mail server. */
-  hasMail: boolean;
+  /** True when there is a mail server. Absent: the receiver stays no person. */
+  hasMail?: boolean;
   onChoose: (format: WebhookFormat) => void;
 }
 
@@ -51,6 +51,7 @@ export function FormatField({ value, hasMail, onChoose }: FormatFieldProps) {
         ['slack', 'Slack or a chat like it: one sentence'],
         ...(hasMail ? [['mail', 'A person, by mail: one sentence'] as const] : []),
       ]}
+      {...(hasMail === false && { hint: 'A person by mail: only where the panel has a mail server (SMTP_URL).' })}
       value={value}
       onChoose={onChoose}
     />

@@ -32,6 +32,12 @@ test.each<[Partial<Webhook>, object]>([
   expect(describeWebhook({ ...webhook, ...fields })).toEqual(words);
 });
 
+test('without a mail server a mail does not work', () => {
+  const words = { state: 'No mail server', tone: 'bad', more: 'the panel needs SMTP_URL' };
+  expect(describeWebhook({ ...webhook, format: 'mail' }, false)).toEqual(words);
+  expect(describeWebhook(webhook, false).state).toBe('Working');
+});
+
 test('a URL is its host and the rest', () => {
   expect(splitUrl('https://hooks.example.com:8443/acme?team=web')).toEqual({ host: 'hooks.example.com:8443', path: '/acme?team=web' });
 });

@@ -10,12 +10,13 @@ export interface StateWords {
   more: string | null;
 }
 
-/** The state of a webhook: what a person has to do something about comes first. */
-export function describeWebhook({ mutedAt, failure, undelivered, deadLetters }: Webhook): StateWords {
+/** The state of a webhook: what a person has to do something about comes first. `hasMail`: false without a mail server. */
+export function describeWebhook({ mutedAt, failure, undelivered, deadLetters, format }: Webhook, hasMail = true): StateWords {
   const waiting = undelivered > 0 ? `${plural(undelivered, 'event')} waiting` : null;
   const lost = deadLetters > 0 ? `${plural(deadLetters, 'event')} given up` : null;
   const counts = [waiting, lost].filter((text) => text !== null).join(', ') || null;
   if (mutedAt !== null) return { state: 'Muted', tone: 'neutral', more: lost };
+  if (format === 'mail' && !hasMail) return { state: 'No mail server', tone: 'bad', more: 'the panel needs SMTP_URL' };
   if (failure !== null) return { state: 'Failing', tone: 'bad', more: [failure, counts].filter(Boolean).join(' · ') };
   if (deadLetters > 0) return { state: 'Events given up', tone: 'warn', more: counts };
   return { state: 'Working', tone: 'good', more: counts };

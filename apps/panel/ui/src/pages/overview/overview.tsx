@@ -180,12 +180,15 @@ export function BudgetRanking({ budgets }: { budgets: Budget[] }) {
 
 /** The way to the first request, for an account without requests in the chosen time. Has its height before it knows what is done. */
 export function FirstSteps({ hasMoney }: { hasMoney: boolean }) {
-  const { linkTo, may } = useSession();
+  const { linkTo, may, mayOnPlatform } = useSession();
   const { projects, keys } = useNames();
   if (!may('keys')) return null;
   const steps = [
     {
-      ...{ name: 'Add money', about: 'The operator tops the account up. Without money requests are refused.' },
+      ...{
+        name: 'Add money',
+        about: `${describePayer(may('payments'), mayOnPlatform('money.write'))} Without money requests are refused.`,
+      },
       ...{ page: may('money.read') ? 'money' : undefined, isDone: hasMoney },
     },
     { name: 'Create a project', about: 'It has its own limits and keys.', page: 'projects', isDone: projects && projects.length > 0 },
@@ -213,4 +216,10 @@ export function FirstSteps({ hasMoney }: { hasMoney: boolean }) {
       </ol>
     </Card>
   );
+}
+
+/** Says who adds money. Only the page Money asks whether payments by card are on. */
+function describePayer(mayPay: boolean, isOperator: boolean): string {
+  if (isOperator) return 'You top the account up on the page Money.';
+  return mayPay ? 'By card where the page Money offers it, or by the operator.' : 'The operator tops the account up.';
 }

@@ -47,7 +47,14 @@ export function AddUpstream({ catalog, onClose }: { catalog: CatalogGetReply; on
   return (
     <DialogForm title="Add an upstream" submit="Add and test" change={adding} onClose={onClose}>
       <p>Adds an entry to the catalog file, as a new revision. The next step adds a model that uses it.</p>
-      <TextField label="Id" hint="Its name in the catalog." value={upstream.id} onText={(id) => change({ id })} maxLength={64} required />
+      <TextField
+        label="Id"
+        hint="A name of your choice in the catalog, such as vllm."
+        value={upstream.id}
+        onText={(id) => change({ id })}
+        maxLength={64}
+        required
+      />
       <SelectField label="Dialect" options={KINDS} value={upstream.kind} onChoose={(kind) => change({ kind })} />
       <TextField
         label="URL"
@@ -64,13 +71,13 @@ export function AddUpstream({ catalog, onClose }: { catalog: CatalogGetReply; on
           ['private', 'Also loopback and private addresses, as inside a cluster'],
         ]}
         {...(isPrivate(upstream.baseUrl) &&
-          !upstream.allowPrivateNetwork && { hint: 'The address of this URL is private: calls are refused.' })}
+          !upstream.allowPrivateNetwork && { hint: 'The address of this URL is private: choose the other, or calls are refused.' })}
         value={upstream.allowPrivateNetwork ? 'private' : 'public'}
         onChoose={(network) => change({ allowPrivateNetwork: network === 'private' })}
       />
       <TextField
-        label="Variable of the key"
-        hint="A variable of the inference-proxy such as UPSTREAM_KEY_OPENAI, never the key itself. Empty: none is sent."
+        label="Variable of the API key"
+        hint="Name of an environment variable of the inference-proxy such as UPSTREAM_KEY_OPENAI, never the key itself. Empty: none is sent."
         value={upstream.apiKeyEnv}
         onText={(apiKeyEnv) => change({ apiKeyEnv })}
         pattern="UPSTREAM_KEY_[A-Z0-9_]+"
@@ -126,10 +133,10 @@ function TestAdded({ id, model, revision, onClose }: TestAddedProps) {
       </p>
       {isKnown ? <RunningTest upstream={id} model={model} /> : <p role="status">Waiting for the inference-proxy to read it…</p>}
       <DialogActions>
-        <ButtonLink to={withQuery(linkTo('models'), { tab: 'file', upstream: id, model })}>Add a model</ButtonLink>
-        <Button look="primary" onClick={onClose}>
-          Close
-        </Button>
+        <Button onClick={onClose}>Close</Button>
+        <ButtonLink look="primary" to={withQuery(linkTo('models'), { tab: 'file', upstream: id, model })}>
+          Add a model
+        </ButtonLink>
       </DialogActions>
     </Dialog>
   );

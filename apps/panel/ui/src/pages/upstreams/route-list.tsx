@@ -63,16 +63,15 @@ export function RouteList({ caption, rows, onTest, withReplica, empty }: RouteLi
         },
         { head: 'Calls', align: 'end', wide: true, cell: ({ route: { calls } }) => count(calls) },
         {
-          head: 'First content',
-          align: 'end',
-          wide: true,
-          cell: ({ route: { firstContentMs } }) => (firstContentMs === null ? '–' : duration(firstContentMs)),
-        },
-        {
           head: 'Whole call',
           align: 'end',
           wide: true,
-          cell: ({ route: { durationMs } }) => (durationMs === null ? '–' : duration(durationMs)),
+          cell: ({ route: { durationMs, firstContentMs } }) => (
+            <TwoLines
+              main={durationMs === null ? '–' : duration(durationMs)}
+              more={firstContentMs !== null && `first content ${duration(firstContentMs)}`}
+            />
+          ),
         },
         {
           head: 'Tokens a second',

@@ -145,7 +145,7 @@ function Result({ end }: { end: UpstreamProbeEnd }) {
             {tokensPerSecond !== null && `${Math.round(tokensPerSecond)} tokens a second. `}
           </>
         ) : (
-          !serves && 'The check that failed says what to change. '
+          !serves && 'The check that failed says what to change. Fields are in the catalog file, keys in variables of the inference-proxy. '
         )}
         {plural(requests, 'request')}, {plural(promptTokens + outputTokens, 'token')}.
       </p>

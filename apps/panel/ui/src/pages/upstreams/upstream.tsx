@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
 import { Link, useParams } from 'wouter';
 import type { UsageQueryReply, UsageRow } from '../../../../src/shapes/billing.js';
-import type { UpstreamRoute, UpstreamsReply } from '../../../../src/shapes/catalog.js';
+import type { CatalogGetReply, UpstreamRoute, UpstreamsReply } from '../../../../src/shapes/catalog.js';
 import { useApi, withQuery } from '../../data/api.js';
 import { useFilters, useSpan, writeFilters } from '../../data/filters.js';
 import { reasonColours, reasonName } from '../../data/outcomes.js';
@@ -9,7 +9,7 @@ import { useSession } from '../../data/session.js';
 import { readGroupId } from '../../data/usage-rows.js';
 import { count, plural, shortCount } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
-import { Button } from '../../parts/button.js';
+import { Button, ButtonLink } from '../../parts/button.js';
 import { stackSeries } from '../../parts/chart/series.js';
 import { StackChart } from '../../parts/chart/stack-chart.js';
 import { RangePicker } from '../../parts/filter-bar.js';
@@ -68,7 +68,11 @@ export function UpstreamPage() {
           rows={rows}
           withReplica={data.replicas.length > 1}
           onTest={mayOnPlatform('upstreams') ? testRoute : undefined}
-          empty={<Empty icon="upstreams" title="No model has a route to it" text="Add one in the catalog file." />}
+          empty={
+            <Empty icon="upstreams" title="No model has a route to it" text="Clients call an upstream by a model of the catalog.">
+              <AddModel upstream={upstream} />
+            </Empty>
+          }
         />
         <Troubles routes={rows.map(({ route }) => route)} />
       </Card>
@@ -76,6 +80,14 @@ export function UpstreamPage() {
       {tested && <TestUpstream upstream={upstream} model={tested.model} onClose={() => setTested(undefined)} />}
     </Page>
   );
+}
+
+/** Drafts a model with a route to the upstream in the catalog file, where the person may edit it. */
+function AddModel({ upstream }: { upstream: string }) {
+  const { linkTo, mayOnPlatform } = useSession();
+  const { data } = useApi<CatalogGetReply>(mayOnPlatform('catalog') ? '/catalog' : null, { handles: ['not_found'] });
+  if (!data?.editing || data.yaml === null) return null;
+  return <ButtonLink to={withQuery(linkTo('models'), { tab: 'file', upstream, model: 'name-at-the-upstream' })}>Add a model</ButtonLink>;
 }
 
 function State({ rows }: { rows: RouteRow[] }) {
