@@ -112,7 +112,8 @@ function isAttributionGroup(group: UsageGroup): group is AttributionGroup {
 /** The journal has an index by account and time. */
 function checkAttributed({ accountId }: UsageQueryRequest, milliseconds: number): void {
   const groups = ATTRIBUTION_GROUPS.join(', ');
-  if (accountId === undefined) throw new ServiceError('invalid_request', `Usage by ${groups} is that of one account.`, 'accountId');
+  if (accountId === undefined)
+    throw new ServiceError('invalid_request', `Usage by ${groups} is that of one account: name the account.`, 'accountId');
   if (milliseconds > ATTRIBUTED_DAYS_MAX * DAY_MS) {
     throw new ServiceError('invalid_request', `A query by ${groups} covers at most ${ATTRIBUTED_DAYS_MAX} days.`, 'from');
   }

@@ -106,7 +106,7 @@ test('a new key without a file for its secret changes nothing', async () => {
   expect(await run(['apply', '-f', file], NEW_KEY)).toEqual({
     code: 2,
     out: '',
-    err: 'error: a key is new: name a file for the secrets with --secrets\n',
+    err: 'error: a key is new: name a file for the secrets, such as --secrets keys.yaml\n',
   });
   expect(applied()).toEqual([]);
 });
@@ -174,7 +174,7 @@ test('members are compared and applied by the panel, after the account; links of
   expect(await collectRun(['apply', '-f', file], connect)).toEqual({
     code: 2,
     out: '',
-    err: 'error: a person is new: name a file for the links with --invites\n',
+    err: 'error: a person is new: name a file for their links, such as --invites links.yaml\n',
   });
   subjects.length = 0;
   expect((await collectRun(['apply', '-f', file, '--invites', links], connect)).out).toContain(

@@ -171,7 +171,7 @@ function demandInvitesFile(plans: readonly AccountPlan[], file: string | undefin
   );
   if (invited.length === 0 || file !== undefined) return;
   const people = invited.length === 1 ? 'a person is' : `${invited.length} people are`;
-  throw new UsageError(`${people} new: name a file for the links with --invites`);
+  throw new UsageError(`${people} new: name a file for their links, such as --invites links.yaml`);
 }
 
 type NewKeys = ReadonlyMap<string, NewTenantKey[]>;
@@ -194,7 +194,7 @@ async function keepSecrets(
   if (wanted.length === 0) return new Map();
   if (file === undefined) {
     throw new UsageError(
-      `${wanted.length === 1 ? 'a key is' : `${wanted.length} keys are`} new: name a file for the secrets with --secrets`,
+      `${wanted.length === 1 ? 'a key is' : `${wanted.length} keys are`} new: name a file for the secrets, such as --secrets keys.yaml`,
     );
   }
   if (new Set(wanted.map(renderPlace)).size < wanted.length) {

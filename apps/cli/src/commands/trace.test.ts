@@ -73,6 +73,14 @@ test('shows the steps of a request from the logs of all services, in order', asy
   expect(await run('trace', 'theirs 1', '--logs', folder)).toEqual(expected);
 });
 
+test('the id of a reply finds its request', async () => {
+  const digits = '0190a6f07c1e70008000000000000abc';
+  writeFileSync(join(folder, 'reply.log'), `${JSON.stringify({ ...REQUEST, requestId: `req_${digits}` })}\n`);
+  const byReply = await run('trace', `chatcmpl-${digits}`, '--logs', join(folder, 'reply.log'));
+  expect(byReply).toEqual(await run('trace', `req_${digits}`, '--logs', join(folder, 'reply.log')));
+  expect(byReply.code).toBe(0);
+});
+
 test('a request without a line, and logs that are not there, are errors', async () => {
   expect(await run('trace', 'req_3', '--logs', folder)).toEqual({ code: 2, out: '', err: `error: no log line of req_3 in ${folder}\n` });
   const gone = join(folder, 'gone');

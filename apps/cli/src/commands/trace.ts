@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { parseRequestName } from '#contracts/rules/request-id.js';
 import { renderFields } from '#observability/pretty-line.js';
 import type { CliCommand, Parameters, Values } from '../command.js';
 import { argument, optional, text } from '../parameters.js';
@@ -10,7 +11,10 @@ import { UsageError } from '../usage-error.js';
 const LOCAL_LOGS = '.local/logs';
 
 const PARAMETERS = {
-  requestId: argument(text(128, 'request-id'), 'the x-request-id of the reply, or that of the client'),
+  requestId: argument(
+    text(128, 'request-id'),
+    'the x-request-id of the reply, or that of the client; or the id in the reply, such as chatcmpl-…',
+  ),
   logs: optional(text(4_096, 'path'), `a file of logs, a folder of *.log files, or - for standard input; default ${LOCAL_LOGS}`),
 } satisfies Parameters;
 
@@ -22,13 +26,20 @@ export const traceCommands: readonly CliCommand[] = [
     parameters: PARAMETERS,
     examples: ['trace <request-id>', 'trace <request-id> --logs - < services.log'],
     async run(values, json) {
-      const { requestId, logs = LOCAL_LOGS } = values as unknown as Values<typeof PARAMETERS>;
+      const { requestId: given, logs = LOCAL_LOGS } = values as unknown as Values<typeof PARAMETERS>;
+      const requestId = readId(given);
       const trace = selectTrace(await linesIn(await openInputs(logs)), requestId);
       if (trace.length === 0) throw new UsageError(`no log line of ${requestId} in ${logs}`);
       return { text: json ? JSON.stringify(trace, null, 2) : renderTrace(trace), failed: false };
     },
   },
 ];
+
+/** The id of the request of a reply such as chatcmpl-…, which the logs do not have. A client's own id stays as it is. */
+function readId(text: string): string {
+  const name = parseRequestName(text);
+  return name?.uuid === null ? name.requestId : text;
+}
 
 async function openInputs(logs: string): Promise<NodeJS.ReadableStream[]> {
   if (logs === '-') return [process.stdin];

@@ -25,7 +25,7 @@ export const usageCommands = [
     name: 'usage',
     summary: 'Show requests, tokens and costs of an account or of all, by time, project, key, model and more',
     parameters: {
-      account: optional(accountId, 'only this account; default: all together'),
+      account: optional(accountId, 'only this account; default: all together. By user, tag, client or session it is needed'),
       ...TIME_RANGE,
       step: optional(oneOf(USAGE_STEPS, 'step'), 'one row for each hour or day in UTC'),
       by: optional(someOf(USAGE_GROUPS, 'what'), `one row for each value of these, separated by commas: ${USAGE_GROUPS.join(', ')}`),

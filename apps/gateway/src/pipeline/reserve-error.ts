@@ -22,7 +22,7 @@ export function reserveError(outcome: NotHeld, quote: Quote): GatewayError {
     case 'no_session_budget':
       return new GatewayError(
         'invalid_request',
-        '`x-tollgate-session-budget` lowers a budget of each session, and none counts this request. Ask for one of its project or key.',
+        '`x-tollgate-session-budget` lowers a budget of each session, and none counts this request. Ask the operator for such a budget of the project or key.',
         { param: 'x-tollgate-session-budget' },
       );
     case 'rate_limit_exceeded':
