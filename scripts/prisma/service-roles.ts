@@ -296,6 +296,8 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
       request: { select: true, insert: true },
       traffic_minute: { select: true, insert: true, update: ['requests'] },
       traffic_hour: { select: true, insert: true, update: ['requests'] },
+      // The sums of a day never change.
+      traffic_day: { select: true, insert: true, delete: true },
       recording: { select: true, insert: true, update: ['ends_at'] },
     },
   },

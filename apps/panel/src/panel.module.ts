@@ -9,6 +9,7 @@ import type { Logger } from '#observability/logger.js';
 import { Activity } from './activity/activity.js';
 import { ActivityRecorder } from './activity/activity-recorder.js';
 import { LiveRequests } from './activity/live-requests.js';
+import { TrafficDays } from './activity/traffic-days.js';
 import { AccountsController } from './api/accounts.controller.js';
 import { AuditJournals } from './api/audit/audit-journals.js';
 import { AuditController } from './api/audit.controller.js';
@@ -153,6 +154,7 @@ export function panelModule(
       value(Tokens, tokens),
       value(Activity, new Activity(reads)),
       value(ActivityRecorder, new ActivityRecorder(prisma, messaging, logger, metrics, config.activityDays)),
+      value(TrafficDays, new TrafficDays(prisma, logger)),
       value(LiveRequests, new LiveRequests(messaging)),
       value(PlaygroundKeys, playgroundKeys),
       value(Playground, new Playground(playgroundKeys, config.ownGatewayUrl)),

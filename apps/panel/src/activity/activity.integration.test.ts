@@ -427,6 +427,7 @@ describe('the tables', () => {
     'DELETE FROM activity.request',
     "UPDATE activity.request SET details = '{}'",
     'DELETE FROM activity.traffic_hour',
+    'UPDATE activity.traffic_day SET requests = 1',
     'TRUNCATE activity.recording',
   ])('the panel may not: %s', async (statement) => {
     await expect(panel.prisma.$executeRawUnsafe(statement)).rejects.toThrow(/permission denied|must be owner/);
