@@ -1,7 +1,7 @@
 /**
  * Benchmark of the panel on a large journal: the times of its pages' calls, and the memory of a large file. See ../README.md, "The panel".
  *
- *   node bench/panel/run.mjs [--settlements N] [--csv N] [--rounds N] [--out NAME]
+ *   node bench/panel/run.mjs [--settlements N] [--traffic N] [--csv N] [--rounds N] [--out NAME]
  */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -11,10 +11,12 @@ import { removeStack, startStack } from '../../scripts/local/stack.ts';
 import { makeAccounts } from '../billing/accounts.mjs';
 import { seedSettlements } from '../growth/seed-settlements.ts';
 import { describeMachine, markdown, median, writeResult } from '../report.mjs';
+import { seedTraffic, untilAddedUp } from './seed-traffic.mjs';
 
 const { values: flags } = parseArgs({
   options: {
     settlements: { type: 'string', default: '10000000' },
+    traffic: { type: 'string', default: '3800000' },
     csv: { type: 'string', default: '1000000' },
     rounds: { type: 'string', default: '9' },
     out: { type: 'string', default: 'panel' },
@@ -57,6 +59,9 @@ async function main() {
       model: `(ARRAY[${MODELS.map((name) => `'${name}'`).join(',')}])[1 + number % ${MODELS.length}]`,
     },
   });
+  console.error(`fills the traffic with about ${Number(flags.traffic).toLocaleString('en')} rows`);
+  const traffic = await seedTraffic(stack.databaseUrl, Number(flags.traffic), { accounts, models: MODELS, from, days: DAYS });
+  await untilAddedUp(stack.databaseUrl, to);
   const cookie = await signIn();
   const ask = (/** @type {string} */ path) => fetch(`${stack.panelUrl}/panel/v1${path}`, { headers: { cookie } });
   await untilCounted(ask, accounts[0].accountId, new Date(from), new Date(to));
@@ -67,6 +72,9 @@ async function main() {
     'usage of 30 days by day and model, all accounts': `/accounts/all/usage?${period}&step=day&groupBy=model`,
     'overview of an account': `/accounts/${busy}/overview?${period}`,
     'overview of the platform': `/accounts/all/overview?${period}`,
+    'traffic of 30 days by model, all accounts': `/accounts/all/traffic?${period}&groupBy=model`,
+    'traffic of 30 days by day, all accounts': `/accounts/all/traffic?${period}&step=day`,
+    'traffic of 30 days by day, an account': `/accounts/${busy}/traffic?${period}&step=day`,
     'first page of requests, an account': `/accounts/${busy}/requests?to=${new Date(to).toISOString()}&limit=50`,
     'first page of requests, all accounts': `/accounts/all/requests?to=${new Date(to).toISOString()}&limit=50`,
     'a filter that nothing matches, one step': `/accounts/${busy}/requests?to=${new Date(to).toISOString()}&limit=50&model=none`,
@@ -79,7 +87,7 @@ async function main() {
   const rows = [];
   for (const [name, path] of Object.entries(calls)) rows.push([name, ...(await times(() => ask(path)))]);
   const file = await downloadFile(ask, busy, to);
-  await report(rows, file);
+  await report(rows, file, traffic);
 }
 
 /** One of the values: the first for every second number. @param {string[]} values */
@@ -166,10 +174,10 @@ async function residentBytes(pid) {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }
 
-/** @param {string[][]} rows @param {{ rows: number, seconds: number, growth: number }} file */
-async function report(rows, file) {
+/** @param {string[][]} rows @param {{ rows: number, seconds: number, growth: number }} file @param {number} traffic */
+async function report(rows, file, traffic) {
   const day = new Date().toISOString().slice(0, 10);
-  const text = `# ${day}: the panel on ${settlements.toLocaleString('en')} settlements
+  const text = `# ${day}: the panel on ${settlements.toLocaleString('en')} settlements and ${traffic.toLocaleString('en')} rows of traffic
 
 Machine: ${describeMachine()}. Journal, services and client share it.
 
