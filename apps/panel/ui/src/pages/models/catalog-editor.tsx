@@ -24,6 +24,7 @@ import { formatValue } from '../audit/changes.js';
 import styles from './catalog-editor.module.css';
 import { changesText, type DifferenceRow, differenceRows } from './differences.js';
 import { insertModel } from './insert-model.js';
+import { NewModelForm } from './new-model.js';
 import { YamlEditor } from './yaml-editor.js';
 
 /** A text that is not applied yet. */
@@ -40,6 +41,7 @@ export function CatalogEditor({ draft, onDraft }: { draft: Draft | undefined; on
   const { mayOnPlatform } = useSession();
   const { data: stored, refetch } = useApi<CatalogGetReply>('/catalog');
   const [isConfirming, setConfirming] = useState(false);
+  const [isAdding, setAdding] = useState(false);
   const planning = useMutation<CatalogPlanReply, Error, string>({
     mutationFn: (yaml) => callApi('POST', '/catalog/plan', { body: { yaml } satisfies CatalogPlanBody }),
     onSuccess: ({ revision }) => revision !== stored?.revision && refetch(),
@@ -82,6 +84,11 @@ export function CatalogEditor({ draft, onDraft }: { draft: Draft | undefined; on
           mayEdit && (
             <>
               {draft && <Button onClick={startAgain}>Discard changes</Button>}
+              {yaml && (
+                <Button icon="plus" onClick={() => setAdding(true)}>
+                  New model
+                </Button>
+              )}
               <Button look={plan?.changes ? 'secondary' : 'primary'} busy={planning.isPending} disabled={!draft} onClick={compare}>
                 Show the difference
               </Button>
@@ -107,6 +114,13 @@ export function CatalogEditor({ draft, onDraft }: { draft: Draft | undefined; on
         )}
       </Card>
       {plan && plan.faults.length === 0 && <Difference plan={plan} onApply={() => setConfirming(true)} />}
+      {isAdding && stored && (
+        <NewModelForm
+          yaml={yaml}
+          onInsert={(inserted) => onDraft({ ...inserted, revision: draft?.revision ?? stored.revision })}
+          onClose={() => setAdding(false)}
+        />
+      )}
       {isConfirming && plan?.changes && (
         <ApplyCatalog changes={plan.changes} isApplying={applying.isPending} onApply={apply} onClose={() => setConfirming(false)} />
       )}

@@ -25,6 +25,7 @@ import { Card, Empty } from '../../parts/page.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { duration, inUtc, zoneName } from '../../parts/time.js';
 import { otherPrices } from './differences.js';
+import { readListPrice } from './read-model.js';
 
 const REFETCH_MS = 5_000;
 
@@ -213,11 +214,7 @@ function isAbsent(field: Field, text: string): boolean {
 }
 
 function readPrice(field: Field, text: string): ReturnType<typeof readUsd> {
-  const { digits } = FIELDS[field];
-  const read = readUsd(text);
-  const [whole = '', decimals = ''] = read.amount === undefined ? [] : renderUsd(read.amount).split('.');
-  if (whole.length > digits.whole) return { fault: `A price has at most ${digits.whole} digits before the point.` };
-  return decimals.length > digits.decimals ? { fault: `A price here has at most ${digits.decimals} decimals.` } : read;
+  return readListPrice(text, FIELDS[field].digits);
 }
 
 /** The prices of the form as the API takes them. */
