@@ -240,10 +240,10 @@ const VALUE_CHANGE: Columns<ValueChange> = {
 };
 
 /**
- * Adds to the rows of users, sessions and tags; a value that has none gets one. Under the lock of the account, or in a statement that fails when the
- * account has changed, no one else adds a row meanwhile.
+ * Adds to the rows of users, sessions and tags; a value that has none gets one. Under the lock of the account, or in a statement that fails
+ * when the account has changed, no one else adds a row meanwhile.
  *
- * Fails when a reserve exceeds the budget of its user or tag, or a settlement passes a threshold of which the batch has no event. What one
+ * Fails when a reserve exceeds the budget of its user, session or tag, or a settlement passes a threshold of which the batch has no event. What one
  * batch adds to a value is within its limit if the sum is. A settlement adds to a row that its reserve has made.
  */
 export function changeValues(inputs: Inputs<WrittenBatch>): Change {
@@ -255,7 +255,8 @@ export function changeValues(inputs: Inputs<WrittenBatch>): Change {
         own_limit = least(v.own_limit, c.own_limit)
       FROM value_changes c
       WHERE v.budget_id = c.budget_id AND v.window_end = c.window_end AND v.value = c.value AND v.account_id = c.payer_id
-      RETURNING v.budget_id, v.value, c.limit_amount IS NOT NULL AND v.spent + v.held > least(c.limit_amount, v.own_limit) AS exceeds, v.spent >= c.next_threshold AS passes
+      RETURNING v.budget_id, v.value, v.spent >= c.next_threshold AS passes,
+        c.limit_amount IS NOT NULL AND v.spent + v.held > least(c.limit_amount, v.own_limit) AS exceeds
     ), added_values AS (
       INSERT INTO billing.budget_value (budget_id, account_id, window_end, value, spent, held, own_limit)
       SELECT budget_id, payer_id, window_end, value, greatest(spent, 0), greatest(held, 0), own_limit FROM value_changes c

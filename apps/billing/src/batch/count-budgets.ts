@@ -81,7 +81,7 @@ export function listUses(draft: BatchDraft, counting: readonly CountingBudget[])
 
 /** Amounts spent and held of a budget: for one value, if it has a dimension. */
 export interface BudgetUse extends Pick<CountingBudget, 'budget' | 'value'> {
-  /** That of the budget, or of the value where it is lower. */
+  /** Limit of the budget, or the lower one that the value has. */
   limit: bigint;
   spent: bigint;
   held: bigint;

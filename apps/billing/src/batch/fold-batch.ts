@@ -182,9 +182,8 @@ function leftForLate(draft: BatchDraft, reaped: ReapedHold): bigint | undefined 
 
 /**
  * Opens a hold or refuses it, checking in this order: key, whether a limit of the session has a budget, limits per minute, concurrency, funds,
- * budgets. A reserve repeated while its hold is
- * open gets `held` again, even if limits have changed; a refused one is decided anew. A different reserve under the id of an open hold is
- * `closed`: its work would not be paid for. So is an id of a detached month, which may have been settled.
+ * budgets. A reserve repeated while its hold is open gets `held` again, even if limits have changed; a refused one is decided anew. A different
+ * reserve under the id of an open hold is `closed`: its work would not be paid for. So is an id of a detached month, which may have been settled.
  */
 function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times: HoldTimes): ReserveOutcome {
   const { holdId } = reserve;

@@ -9,7 +9,10 @@ export interface BudgetState extends BudgetWindow {
   projectId: string | null;
   /** First key of its rotations. */
   keyId: string | null;
-  /** `user`, `client`, `session`, `agent` or `tag:<name>`: the limit applies to each value separately. Absent: the budget counts all requests of its target. */
+  /**
+   * `user`, `client`, `session`, `agent` or `tag:<name>`: the limit applies to each value separately. Absent: the budget counts all requests of
+   * its target.
+   */
   dimension?: string;
   /** The only value of the dimension that has the limit. Absent: each value has it. */
   value?: string;

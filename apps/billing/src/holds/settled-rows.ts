@@ -2,7 +2,7 @@ import { attributionFilters } from '#contracts/billing/attribution.js';
 import type { SettleReason } from '#contracts/billing/holds.js';
 import type { RequestListRequest, RequestRow } from '#contracts/billing/requests.js';
 import { Prisma } from '#database/prisma-client.js';
-import { toUsage } from './usage-columns.js';
+import { toUsage, type UsageColumns } from './usage-columns.js';
 
 /** The requests that a list is about. */
 export type Filters = Omit<RequestListRequest, 'from' | 'to' | 'limit' | 'cursor' | 'sort' | 'order'> & {
@@ -91,7 +91,7 @@ export interface Position {
   holdId: string;
 }
 
-export interface SettledRow extends Position {
+export interface SettledRow extends Position, UsageColumns {
   requestId: string;
   accountId: string;
   projectId: string;
@@ -102,15 +102,6 @@ export interface SettledRow extends Position {
   upstream: string | null;
   reason: string;
   cost: string;
-  promptTokens: number;
-  cachedTokens: number;
-  cacheWriteTokens: number | null;
-  cacheWrite1hTokens: number | null;
-  tier: string | null;
-  outputTokens: number;
-  reasoningTokens: number;
-  promptSource: string | null;
-  outputSource: string | null;
 }
 
 export function renderSettled(row: SettledRow): RequestRow {

@@ -2,7 +2,7 @@ import type { TokenUsage, UsageSources } from '#contracts/billing/holds.js';
 import { NO_USAGE } from '../batch/hold.js';
 
 /** Tokens of a journal row, in the form of Prisma. */
-interface UsageColumns {
+export interface UsageColumns {
   promptTokens: number;
   cachedTokens: number;
   /** Null: none, as the next one. */

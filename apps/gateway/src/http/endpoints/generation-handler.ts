@@ -78,7 +78,7 @@ export class GenerationHandler {
     const onSent = (): void => this.bodies.release(request);
     const { requestId, stopped, trace, span } = exchange;
     const { [QUOTE_HEADER]: sentQuote } = request.headers;
-    const bodyDigest = sentQuote === undefined ? '' : digestBody(bytes);
+    const bodyDigest = sentQuote === undefined ? undefined : digestBody(bytes);
     const parsed = await this.parser.parseGeneration(format, { bytes, owner: caller, stopped, onSent });
     const record: InferenceRecord = { activity: this.settings.activityEvents ? {} : undefined };
     exchange.inference = record;
@@ -86,9 +86,15 @@ export class GenerationHandler {
     const attribution = readAttribution(request.headers, parsed.attribution, caller);
     const sessionLimit = readSessionLimit(request.headers, attribution);
     const maxCost = readMaxCost(request.headers);
-    const { accountId } = caller;
-    const quoted = { accountId, format: format.name, model: parsed.request.model, bodyDigest };
-    const promised = sentQuote === undefined ? undefined : await this.quotes.check(String(sentQuote), quoted);
+    const promised =
+      bodyDigest === undefined
+        ? undefined
+        : await this.quotes.check(String(sentQuote), {
+            accountId: caller.accountId,
+            format: format.name,
+            model: parsed.request.model,
+            bodyDigest,
+          });
     const call = { request: parsed.request, caller, requestId, attribution, sessionLimit, maxCost, promised, trace, span };
     return { parsed, run: (reply: Reply) => this.runCall(call, reply, record) };
   }
