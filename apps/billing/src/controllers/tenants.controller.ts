@@ -14,7 +14,7 @@ import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { BillingConfig } from '../billing.config.js';
 import { exportTenants } from '../tenants/export-tenants.js';
-import type { TenantCall } from '../tenants/plan-tenant.js';
+import type { Stale } from '../tenants/planning.js';
 import { applyTenant, planTenants } from '../tenants/tenants.js';
 import { LOGGER, MESSAGING, PRISMA } from './injected.js';
 
@@ -37,8 +37,8 @@ export class TenantsController {
     const { projectsMaxDefault: projectsMax, activeKeysMaxDefault: keysMax, keyPepper } = this.config;
     const { requestsPerMinuteDefault: requestsPerMinute, concurrencyDefault: concurrency } = this.config;
     const defaults = { maxima: { projectsMax, keysMax }, limits: { requestsPerMinute, concurrency }, keyPepper };
-    const { reply, calls } = await applyTenant(this.prisma, request, defaults, { caller, logger: this.logger });
-    await this.announce(reply.accountId, calls);
+    const { reply, stale } = await applyTenant(this.prisma, request, defaults, { caller, logger: this.logger });
+    await this.announce(stale);
     return reply;
   }
 
@@ -48,20 +48,21 @@ export class TenantsController {
   }
 
   /** Gateways keep keys with their project and the price plan of the account: tells them what has changed. */
-  private async announce(accountId: string, calls: readonly TenantCall[]): Promise<void> {
-    const projects = new Set<string>();
-    const keys = new Set<string>();
-    for (const { call, request } of calls) {
-      if (call === 'updateProject') projects.add(request.projectId);
-      if (call === 'updateKey' || call === 'revokeKey') keys.add(request.keyId);
-    }
-    const repriced = calls.some(({ call, request }) => call === 'updateAccount' && 'pricePlan' in request);
-    if (repriced) for (const { id } of await this.prisma.project.findMany({ where: { accountId }, select: { id: true } })) projects.add(id);
+  private async announce(stale: readonly Stale[]): Promise<void> {
+    const accountIds = stale.flatMap((one) => ('accountId' in one ? one.accountId : []));
+    const keyIds = stale.flatMap((one) => ('keyId' in one ? one.keyId : []));
+    const projects = new Set(stale.flatMap((one) => ('projectId' in one ? one.projectId : [])));
+    const repriced =
+      accountIds.length === 0 ? [] : await this.prisma.project.findMany({ where: { accountId: { in: accountIds } }, select: { id: true } });
+    for (const { id } of repriced) projects.add(id);
     for (const projectId of projects) this.messaging.publish(keyChanged, { projectId });
-    const rows = await this.prisma.apiKey.findMany({
-      where: { id: { in: [...keys] } },
-      select: { id: true, projectId: true, revokedAt: true },
-    });
+    const rows =
+      keyIds.length === 0
+        ? []
+        : await this.prisma.apiKey.findMany({
+            where: { id: { in: keyIds } },
+            select: { id: true, projectId: true, revokedAt: true },
+          });
     for (const { id: keyId, projectId, revokedAt } of rows) {
       this.messaging.publish(keyChanged, { keyId, projectId });
       if (revokedAt) this.messaging.publish(keyRevoked, { keyId, projectId, revokedAt: revokedAt.toISOString() });

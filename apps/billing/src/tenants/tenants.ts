@@ -1,9 +1,7 @@
-import type { KeyCreateRequest } from '#contracts/billing/keys.js';
 import {
   type AccountApplyReply,
   type AccountApplyRequest,
   type AccountPlan,
-  type NewTenantKey,
   TenantAccount,
   type TenantFault,
 } from '#contracts/billing/tenants.js';
@@ -12,29 +10,16 @@ import { type Author, auditedTogether } from '#database/audit-journal.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { findFaults } from '#validation/find-faults.js';
 import { validatePayload } from '#validation/validate-payload.js';
-import { createAccount, updateAccount } from '../accounts/accounts.js';
-import { createProject, updateProject } from '../accounts/projects.js';
-import { removeBudget, setBudget } from '../budgets/budgets.js';
-import { addWebhook, removeWebhook, updateWebhook } from '../events/webhooks.js';
-import { storedDigest } from '../keys/key-digest.js';
-import { addKey, revokeKey, updateKey } from '../keys/keys.js';
-import { cancelPlan, subscribePlan } from '../ledger/plan-subscriptions.js';
-import type { LimitDefaults } from '../limits/operator-limits.js';
 import { lockAccount } from '../sql/lock-account.js';
-import { planTenant, type TenantCall, type TenantCalls, type TenantState, type TenantStep } from './plan-tenant.js';
+import { planTenant } from './plan-tenant.js';
+import type { Stale, TenantDefaults, TenantStep } from './planning.js';
 import { findAccounts, readTenants } from './read-tenants.js';
+import type { TenantState } from './tenant-state.js';
 
 /** Steps of one transaction, which must end within its time. */
 const STEPS_MAX = 1_000;
 /** First half of the lock of the name of a new account, so that two requests for it make one. */
 const NAME_LOCK = 0x6e_61_6d_65;
-
-/** Settings of billing that what is new gets. */
-export interface TenantDefaults {
-  maxima: { projectsMax: number; keysMax: number };
-  limits: LimitDefaults;
-  keyPepper: string;
-}
 
 /** Compares accounts with their wanted states, which may break any rule. Changes nothing, and locks nothing. */
 export async function planTenants(prisma: PrismaClient, payloads: readonly unknown[], prune: boolean): Promise<AccountPlan[]> {
@@ -74,7 +59,7 @@ function parseTenant(payload: unknown): { account: TenantAccount } | { name: str
 /** The outcome of an apply, with what gateways must be told. */
 export interface AppliedTenant {
   reply: AccountApplyReply;
-  calls: readonly TenantCall[];
+  stale: readonly Stale[];
 }
 
 /**
@@ -95,10 +80,9 @@ export async function applyTenant(
     refuseFaults(faults);
     const steps = prune ? withRemovals(plan.steps, plan.removals) : plan.steps;
     const now = steps.slice(0, STEPS_MAX);
-    const calls = now.flatMap((step) => step.calls);
-    const handlers = callHandlers(joined, defaults, author, newKeys);
-    for (const { call, request } of calls) await (handlers[call] as (request: unknown) => Promise<unknown>)(request);
-    return { reply: { accountId, changes: now.map(({ change }) => change), remaining: steps.length - now.length }, calls };
+    for (const { run } of now) await run({ joined, author, newKeys, ...defaults });
+    const reply = { accountId, changes: now.map(({ change }) => change), remaining: steps.length - now.length };
+    return { reply, stale: now.flatMap((step) => step.stale ?? []) };
   });
 }
 
@@ -134,36 +118,4 @@ function refuseFaults([fault]: readonly TenantFault[]): void {
   if (!fault) return;
   const path = fault.path.reduce<string>((text, step) => (typeof step === 'number' ? `${text}[${step}]` : `${text}.${step}`), 'account');
   throw new ServiceError('invalid_request', `${path}: ${fault.problem}`, path);
-}
-
-type Handlers = { [Name in keyof TenantCalls]: (request: TenantCalls[Name]) => Promise<unknown> };
-
-/** The functions of billing that serve the requests of a plan, in the transaction of `joined`. */
-function callHandlers(joined: PrismaClient, defaults: TenantDefaults, author: Author, newKeys: readonly NewTenantKey[]): Handlers {
-  const { maxima, limits, keyPepper } = defaults;
-  return {
-    createAccount: (request) => createAccount(joined, request, author, maxima),
-    updateAccount: (request) => updateAccount(joined, request, author),
-    subscribePlan: (request) => subscribePlan(joined, request, author),
-    cancelPlan: ({ accountId }) => cancelPlan(joined, accountId, author),
-    createProject: (request) => createProject(joined, request, limits, author),
-    updateProject: (request) => updateProject(joined, request, author),
-    addKey: (request) => {
-      const { keyDigest, lastFour } = findNewKey(request, newKeys);
-      return addKey(joined, request, { digest: storedDigest(keyDigest, keyPepper), lastFour }, author);
-    },
-    updateKey: (request) => updateKey(joined, request, author),
-    revokeKey: ({ keyId }) => revokeKey(joined, keyId, author),
-    setBudget: (request) => setBudget(joined, request, author),
-    removeBudget: (request) => removeBudget(joined, request, author),
-    addWebhook: (request) => addWebhook(joined, request, keyPepper, author),
-    updateWebhook: (request) => updateWebhook(joined, request, author),
-    removeWebhook: (request) => removeWebhook(joined, request, author),
-  };
-}
-
-function findNewKey({ keyId, name }: KeyCreateRequest, newKeys: readonly NewTenantKey[]): NewTenantKey {
-  const found = newKeys.find((one) => one.keyId === keyId);
-  if (found) return found;
-  throw new ServiceError('invalid_request', `The key ${name} is new: newKeys must have it.`, 'newKeys');
 }
