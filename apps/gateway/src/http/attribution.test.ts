@@ -116,8 +116,9 @@ test.each([
 });
 
 test.each([
-  ['no amount', 'cheap', { session: 's-1' }, '`x-tollgate-session-budget` must be an amount in dollars such as 0.50.'],
-  ['a negative amount', '-1', { session: 's-1' }, '`x-tollgate-session-budget` must be an amount in dollars such as 0.50.'],
+  ['no amount', 'cheap', { session: 's-1' }, '`x-tollgate-session-budget` is no amount. Write an amount in dollars such as 25 or 2.50.'],
+  ['a negative amount', '-1', { session: 's-1' }, '`x-tollgate-session-budget` is no amount. The amount must not be negative.'],
+  ['cents after a comma', '0,50', { session: 's-1' }, '`x-tollgate-session-budget` is no amount. Write cents with a point: 0.50.'],
   ['no session', '0.50', { user: 'alice' }, '`x-tollgate-session-budget` is of a session, which `x-session-id` must name.'],
   ['nothing that the request is for', '0.50', undefined, '`x-tollgate-session-budget` is of a session, which `x-session-id` must name.'],
 ])('a budget of a session with %s is refused', (_, header, attribution, message) => {

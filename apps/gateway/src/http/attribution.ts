@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ATTRIBUTION_LENGTHS, type Attribution, PARENT_AGENT, TAGS_MAX } from '#contracts/billing/attribution.js';
 import { TAG_NAME } from '#contracts/rules/bounds.js';
-import { type PicoUsd, parseUsd } from '#money/pico-usd.js';
+import type { PicoUsd } from '#money/pico-usd.js';
 import type { Caller } from '../clients/caller.js';
 import { readText } from '../protocols/body-fields/body-attribution.js';
 import { invalidField } from '../protocols/body-fields/body-fields.js';
 import type { BodyAttribution } from '../protocols/protocol-adapter.js';
+import { readDollars } from './read-dollars.js';
 import { userAgentFamily } from './user-agent.js';
 
 /** Pairs such as `team=search,env=prod`. */
@@ -62,11 +63,7 @@ export function readSessionLimit(headers: IncomingHttpHeaders, attribution: Attr
   const header = headers[SESSION_BUDGET_HEADER];
   if (typeof header !== 'string') return undefined;
   if (attribution?.session === undefined) throw invalidField(SESSION_BUDGET_HEADER, 'is of a session, which `x-session-id` must name');
-  try {
-    return parseUsd(header.trim());
-  } catch {
-    throw invalidField(SESSION_BUDGET_HEADER, 'must be an amount in dollars such as 0.50');
-  }
+  return readDollars(SESSION_BUDGET_HEADER, header);
 }
 
 function readSession(headers: IncomingHttpHeaders): string | undefined {

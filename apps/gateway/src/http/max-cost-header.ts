@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { parseUsd, USD, usdFault } from '#money/pico-usd.js';
 import type { MaxCost } from '../pipeline/max-cost.js';
 import { invalidField } from '../protocols/body-fields/body-fields.js';
+import { readDollars } from './read-dollars.js';
 
 /** Request header with the most that a request may cost, in dollars: `0.05`, or `0.05; lower-output`. */
 export const MAX_COST_HEADER = 'x-tollgate-max-cost';
@@ -12,12 +12,12 @@ export const MAX_COST_HEADER = 'x-tollgate-max-cost';
  */
 export function readMaxCost({ [MAX_COST_HEADER]: header }: IncomingHttpHeaders): MaxCost | undefined {
   if (header === undefined) return undefined;
-  const [amount = '', ...options] = String(header)
+  const [text = '', ...options] = String(header)
     .split(';')
     .map((part) => part.trim());
-  if (!USD.test(amount)) throw invalidField(MAX_COST_HEADER, `is no amount. ${usdFault(amount).replace(/\.$/, '')}`);
+  const amount = readDollars(MAX_COST_HEADER, text);
   if (options.length > 1 || (options[0] ?? 'lower-output') !== 'lower-output') {
     throw invalidField(MAX_COST_HEADER, 'must be dollars such as 0.05, or 0.05; lower-output');
   }
-  return { amount: parseUsd(amount), lowersOutput: options.length > 0 };
+  return { amount, lowersOutput: options.length > 0 };
 }
