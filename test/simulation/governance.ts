@@ -96,6 +96,11 @@ export class Governance {
     return this.keys.find((key) => key.apiKey === apiKey)?.keyId;
   }
 
+  /** True when a budget of money counts each session, which a request may then lower. */
+  get countsSessions(): boolean {
+    return this.budgets.some(({ dimension }) => dimension === 'session');
+  }
+
   /** Returns the budgets that the requests of a window, and of a value, exceed. Tokens of late settlements may. */
   exceeded(stories: readonly RequestStory[]): string[] {
     return this.budgets.flatMap((budget) => {
@@ -106,9 +111,12 @@ export class Governance {
       const findWindow = ({ heldAt }: RequestStory): string => (budget.period === 'day' ? new Date(heldAt).toISOString().slice(0, 10) : '');
       const groups = Map.groupBy(counted, (story) => `${findWindow(story)} ${story.attribution[budget.dimension ?? ''] ?? ''}`);
       return [...groups]
-        .map(([group, members]) => ({ group, sum: members.reduce((sum, story) => sum + measure(story), 0n) }))
-        .filter(({ sum }) => sum > budget.limit)
-        .map(({ group, sum }) => `${sum} was used of the budget of the ${budget.budgetId} ${group}, which has ${budget.limit}`);
+        .map(([group, members]) => ({
+          ...{ group, sum: members.reduce((sum, story) => sum + measure(story), 0n) },
+          limit: budget.dimension === 'session' ? lowestLimit(budget.limit, members) : budget.limit,
+        }))
+        .filter(({ sum, limit }) => sum > limit)
+        .map(({ group, sum, limit }) => `${sum} was used of the budget of the ${budget.budgetId} ${group}, which has ${limit}`);
     });
   }
 
@@ -159,4 +167,10 @@ export class Governance {
   private amount(least: number, most: number): bigint {
     return BigInt(Math.floor(this.random.between(least, most)));
   }
+}
+
+/** Returns the lowest limit that the admitted requests of a session have named. */
+function lowestLimit(limit: bigint, stories: readonly RequestStory[]): bigint {
+  const named = stories.flatMap(({ holdId, sessionLimit }) => (holdId === undefined ? [] : (sessionLimit ?? [])));
+  return named.reduce((least, one) => (one < least ? one : least), limit);
 }

@@ -23,6 +23,10 @@ export class RequestStory {
   endedAt = Number.POSITIVE_INFINITY;
   /** Version of the price that its gateway knew when it began. */
   knownPrice = 0;
+  /** The signed quote that it is sent with, its version of the price, and the most that it may hold. */
+  quoted: { quote: string; version: number; amount: bigint } | undefined;
+  /** The most that it lets its session cost. */
+  sessionLimit: bigint | undefined;
   /** The key that it uses. */
   keyId: string | undefined;
   holdId: string | undefined;
@@ -49,6 +53,17 @@ export class RequestStory {
 
   get attribution(): Attribution {
     return { user: `user-${this.index % 2}`, session: `run-${this.index % 4}`, 'tag:team': `team-${this.index % 3}` };
+  }
+
+  /** True for a request that a client has asked the price of when the run began. */
+  get isQuoted(): boolean {
+    return this.index % 5 === 2;
+  }
+
+  /** The most that it lets its session cost, where a budget counts sessions: some lower it, a few of them a second time. */
+  get ownSessionLimit(): bigint | undefined {
+    if (this.index % 9 !== 4) return undefined;
+    return this.index % 2 === 0 ? 70_000_000n : 55_000_000n;
   }
 
   get text(): string {
@@ -79,6 +94,7 @@ export function judge(story: RequestStory, cost: bigint | undefined, { fundsAreS
   const gatewayLived = story.gateway?.process.isAlive === true;
   const faults: string[] = [];
   const code = readCode(story);
+  if (code === 'invalid_request') faults.push(`it was refused: ${String(story.error)}`);
   if (code === 'insufficient_balance' && !fundsAreScarce) faults.push('it was refused, and there is money');
   if (code === 'invalid_api_key' && !keyEnded) faults.push('it was refused, and its key is valid');
   if (gatewayLived && outcome === undefined) faults.push('its gateway lives and never answered');
@@ -88,6 +104,7 @@ export function judge(story: RequestStory, cost: bigint | undefined, { fundsAreS
     faults.push('its hold was never settled');
   } else {
     if (cost > story.amount) faults.push(`cost ${cost}, held ${story.amount}`);
+    if (story.quoted && cost > story.quoted.amount) faults.push(`cost ${cost}, quoted ${story.quoted.amount}`);
     if (cost > mostOwed(story, keyEnded)) faults.push(`cost ${cost}, but the upstream had given ${story.producedTokens} tokens`);
     const isCounted = script.ending === 'good' || script.ending === 'more than asked for';
     const owed = isCounted ? costAsReported(story) : computeBill(story, record.usage ?? NO_USAGE);

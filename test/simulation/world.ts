@@ -1,7 +1,6 @@
 import type { ReserveRequest } from '#contracts/billing/holds.js';
 import type { Ticket } from '#contracts/inference.js';
 import { GatewayError } from '#inference/errors.js';
-import type { InferenceRequest } from '#inference/request.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import { isContent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
@@ -13,9 +12,10 @@ import { runInference } from '../../apps/gateway/src/pipeline/run-inference.js';
 import { CrashMatrix, EVENTS, type Event, type PlannedFault, STEPS, type Step } from './crash-matrix.js';
 import { Governance } from './governance.js';
 import { Network, type NetworkFaults } from './network.js';
-import { BillingNode, GatewayNode, MODEL, ProxyNode, type Settler } from './nodes.js';
+import { BillingNode, GatewayNode, ProxyNode, type Settler } from './nodes.js';
+import { checkQuote, listQuotedEnds, makeRequest, quoteStory } from './quoted-requests.js';
 import { Random } from './random.js';
-import { judge, OUTPUT_TOKENS_MAX, RequestStory, readCode } from './request-story.js';
+import { judge, RequestStory, readCode } from './request-story.js';
 import { SimulatedDatabase } from './simulated-database.js';
 import { chooseScript, type Script } from './simulated-upstream.js';
 import { VirtualTime } from './virtual-time.js';
@@ -160,6 +160,7 @@ class World {
       this.addProxy();
       this.addGateway();
     }
+    for (const story of this.stories) if (story.isQuoted) void quoteStory(story);
     for (const story of this.stories) setTimeout(() => void this.runRequest(story), this.random.between(100, arrivalsMs));
   }
 
@@ -189,6 +190,7 @@ class World {
       const { outcome = 'cut off' } = story;
       const name = outcome === 'refused' ? `refused ${readCode(story)}` : outcome;
       counts[name] = (counts[name] ?? 0) + 1;
+      for (const end of listQuotedEnds(story)) counts[end] = (counts[end] ?? 0) + 1;
     }
     return counts;
   }
@@ -226,17 +228,12 @@ class World {
     this.at(story, 'auth');
     try {
       const caller = await gateway.keys.resolve(apiKey);
-      const request = {
-        model: MODEL.id,
-        turns: [{ role: 'user', parts: [{ type: 'text', text: story.text }] }],
-        tools: [],
-        output: { kind: 'text' },
-        stream: story.script.stream,
-        maxOutputTokens: OUTPUT_TOKENS_MAX,
-        hints: {},
-      } satisfies InferenceRequest;
-      const { requestId, attribution } = story;
-      await runInference(gateway.services, { request, caller, requestId, attribution }, this.makeReply(story), story.record);
+      const { requestId, attribution, quoted } = story;
+      const request = makeRequest(story);
+      if (this.governance.countsSessions) story.sessionLimit = story.ownSessionLimit;
+      const promised = quoted && (await checkQuote(story, quoted));
+      const call = { request, caller, requestId, attribution, promised, sessionLimit: story.sessionLimit };
+      await runInference(gateway.services, call, this.makeReply(story), story.record);
       story.outcome ??= 'left';
     } catch (error) {
       story.error = error;
@@ -380,8 +377,9 @@ class World {
       beforeReserve: (requestId: string) => this.at(byRequest(requestId), 'reserve before commit'),
       held: ({ requestId, holdId, keyId, amountPicoUsd, price }: ReserveRequest) => {
         const story = byRequest(requestId);
-        const priceNow = story.gateway?.model.pinnedPrice.version ?? 0;
-        if (price.version < story.knownPrice || price.version > priceNow) this.faults.push(`${requestId}: price version ${price.version}`);
+        const oldest = story.quoted?.version ?? story.knownPrice;
+        const newest = story.quoted?.version ?? story.gateway?.model.pinnedPrice.version ?? 0;
+        if (price.version < oldest || price.version > newest) this.faults.push(`${requestId}: price version ${price.version}`);
         if (keyId !== story.keyId) this.faults.push(`${requestId}: held for another key`);
         story.heldAt = Date.now();
         story.price = parsePrice(price);

@@ -20,14 +20,19 @@ async function hold(amount: bigint): Promise<string> {
   return reserve.holdId;
 }
 
+/** Gives a hold a meter reading of prompt tokens, and ends its lease. */
+async function readAndLose(holdId: string, promptTokens: number): Promise<void> {
+  await ledger.sql.query(
+    `UPDATE billing.hold SET meter_sequence = 1, meter_prompt_tokens = $2,
+       lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`,
+    [holdId, promptTokens],
+  );
+}
+
 /** Opens a hold of `amount` that the reaper bills for 42 prompt tokens. */
 async function reaped(amount: bigint): Promise<string> {
   const holdId = await hold(amount);
-  await ledger.sql.query(
-    `UPDATE billing.hold SET meter_sequence = 1, meter_prompt_tokens = 42,
-       lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`,
-    [holdId],
-  );
+  await readAndLose(holdId, 42);
   const expire = { holdId, accountId: customer.accountId, reason: 'lease-expired' as const };
   expect(await lanes.settle(expire)).toEqual({ status: 'settled', holdId, costPicoUsd: '42' });
   return holdId;
@@ -46,6 +51,23 @@ test('a settlement after the reaper charges the difference to the reading, once,
     upstream: 'local',
     settlement: { reason: 'completed', costPicoUsd: '100', usage: makeUsage(130) },
   });
+});
+
+test('a quoted hold has its price and its amount, whoever ends it: the reaper, or a settlement after it', async () => {
+  // A quote of an older price with a lower output cap: less than the request would hold today.
+  const price = { version: 1, inputPicoUsd: '2', cachedInputPicoUsd: '1', outputPicoUsd: '3' };
+  const reserve = { ...makeReserve(customer, 100n), price };
+  expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
+  const { holdId } = reserve;
+  await readAndLose(holdId, 42);
+  const expire = { holdId, accountId: customer.accountId, reason: 'lease-expired' as const };
+  expect(await lanes.settle(expire)).toEqual({ status: 'settled', holdId, costPicoUsd: '84' });
+  expect(await settle(holdId, 70)).toEqual({ status: 'settled', holdId, costPicoUsd: '100' });
+  const { settlement, ...shown } = await showRequest(ledger.prisma, `req-${holdId}`);
+  expect({ price: shown.price, held: shown.heldPicoUsd, cost: settlement?.costPicoUsd, over: settlement?.overPicoUsd }).toEqual({
+    ...{ price, held: '100', cost: '100', over: '40' },
+  });
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '900', topup_held: '0', open_holds: 0 });
 });
 
 test('two replicas settle a reaped hold late at once: one charges', async () => {
