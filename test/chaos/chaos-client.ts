@@ -1,4 +1,4 @@
-import type { BillableUsage } from '#money/price.js';
+import type { BillableUsage, Price } from '#money/price.js';
 import type { Random } from '../simulation/random.js';
 import { type Ask, CLIENT_FORMATS, type Fields, type FormatName, readData } from './client-format.js';
 import { STEPS_ABOVE, TIERS } from './price-changes.js';
@@ -16,6 +16,14 @@ type Outcome =
   /** The client disconnected. */
   | { kind: 'left' };
 
+/** Terms that an estimate has signed for a request. */
+export interface Quote {
+  /** Value of `x-tollgate-quote`. */
+  text: string;
+  price: Price;
+  amount: bigint;
+}
+
 /** One request, and the observations of its client. */
 export interface Story {
   name: string;
@@ -27,6 +35,8 @@ export interface Story {
   outputTokens: number;
   /** Time at which the client disconnects, if it does. */
   leaveMs: number | undefined;
+  /** Absent: the client has none. */
+  quote?: Quote;
   beganAt: number;
   endedAt: number;
   requestId: string | undefined;
@@ -118,6 +128,7 @@ export async function tell(story: Story): Promise<void> {
         'content-type': 'application/json',
         ...(ask.tags === undefined ? {} : { 'x-tollgate-tags': ask.tags }),
         ...(ask.session === undefined ? {} : { 'x-session-id': ask.session }),
+        ...(story.quote && { 'x-tollgate-quote': story.quote.text }),
         ...(ask.sessionBudget === undefined ? {} : { 'x-tollgate-session-budget': ask.sessionBudget }),
       },
       body: JSON.stringify(body(ask)),

@@ -14,6 +14,7 @@ import { type Ask, Bookkeeper } from './bookkeeper.js';
 import { anyRequest, plainRequest, type Story, tell } from './chaos-client.js';
 import { ChaosSystem, LEASE_MS, REAPER_GRACE_MS } from './chaos-system.js';
 import { type Bill, findViolations, readBills } from './check-bill.js';
+import { findBrokenPromises, findExceededSessions, limitByNumber } from './own-limits.js';
 import { type Campaign, describeFault, type InjectedFault, planFaults } from './plan-faults.js';
 import { PriceChanges } from './price-changes.js';
 import { TightBudgets } from './tight-budgets.js';
@@ -47,6 +48,8 @@ interface NemesisReport {
   /** Number of top-ups, refunds and adjustments. */
   movements: number;
   priceChanges: number;
+  /** Number of bills of requests with a quote, by reason. */
+  quoted: Record<string, number>;
   violations: string[];
 }
 
@@ -132,7 +135,9 @@ export class Nemesis {
       const stories: Story[] = [];
       for (let index = 0; index < REQUESTS_PER_CLIENT; index++) {
         const name = `${this.campaign.seed}/${this.round}/${client}.${index}`;
-        stories.push(anyRequest(this.random, name, await this.makeKey(), this.random.pick(this.system.gatewayUrls) ?? ''));
+        const story = anyRequest(this.random, name, await this.makeKey(), this.random.pick(this.system.gatewayUrls) ?? '');
+        await persist(SERVED_MS, () => limitByNumber(story, this.round, client * REQUESTS_PER_CLIENT + index));
+        stories.push(story);
       }
       return stories;
     });
@@ -233,12 +238,18 @@ export class Nemesis {
     const all = await this.readBills();
     const bills = Map.groupBy(all, ({ keyId }) => keyId);
     const found = witnesses.flatMap(({ story, mayBeReaped }) => findViolations(story, bills.get(story.key.keyId) ?? [], mayBeReaped));
+    const stories = witnesses.map(({ story }) => story);
+    found.push(
+      ...stories.flatMap((story) => findBrokenPromises(story, bills.get(story.key.keyId)?.[0])),
+      ...findExceededSessions(stories, all),
+    );
+    const quoted = stories.flatMap(({ quote, key }) => (quote ? (bills.get(key.keyId) ?? []) : []));
     const left = TOPUP_PICO_USD + this.bookkeeper.moved - all.reduce((sum, { paid }) => sum + paid, 0n);
     const [gatewayUrl = ''] = this.system.gatewayUrls;
     const balance = await persist(SERVED_MS, () => readBalance(gatewayUrl, apiKey));
     if (BigInt(balance.balance_pico_usd) !== left) found.push(`the balance is ${balance.balance_pico_usd}, the bills leave ${left}`);
     if (balance.reserved_pico_usd !== '0') found.push(`${balance.reserved_pico_usd} is reserved`);
-    const known = new Set<string | null>(witnesses.map(({ story }) => story.key.keyId));
+    const known = new Set<string | null>(stories.map(({ key }) => key.keyId));
     for (const [key, billed] of bills) {
       // A hold released before its reserve has no key and no price.
       if (!known.has(key) && (key !== null || billed.some(({ paid }) => paid > 0n))) found.push(`billed to an unknown key: ${key}`);
@@ -263,6 +274,7 @@ export class Nemesis {
       gaveBack: all.filter(({ reading, paid }) => reading !== undefined && paid < reading).length,
       movements: this.bookkeeper.movements,
       priceChanges: prices.count,
+      quoted: count(quoted.map(({ reason, reading }) => (reading === undefined ? reason : `${reason}, settled late`))),
       violations: found,
     };
   }
