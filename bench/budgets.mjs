@@ -18,6 +18,11 @@ export function makeBudgetsAtAllLevels({ projectId, keyId }) {
   return [{}, { projectId }, { keyId }, { dimension: 'user' }, { dimension: 'tag:team' }];
 }
 
+/** A budget of each session, which lasts as long as the session. */
+export function makeSessionBudget() {
+  return [{ dimension: 'session', period: 'total' }];
+}
+
 /** The first key of a project. @param {Stack} stack @param {string} projectId */
 export function findKey(stack, projectId) {
   return withAdministrator(stack, async (messaging) => {

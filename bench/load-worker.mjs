@@ -6,7 +6,7 @@ import { Client } from 'undici';
 
 /**
  * @typedef {{ origins: string[], path: string, headers: Record<string, string>, body: string, text: string, stream: boolean,
- *   connections: number, seconds: number }} Job
+ *   connections: number, seconds: number, sessions?: number }} Job
  * @typedef {{ requests: number, seconds: number, p50: number, p99: number, errors: number, firstError?: string }} Outcome
  */
 
@@ -42,7 +42,8 @@ async function runJob(job) {
 
 /** Sends one request. Resolves when its reply has ended, also on failure. @param {Client} client @param {Tally} tally @returns {Promise<void>} */
 function once(client, tally) {
-  const { path, headers, body } = tally.job;
+  const { path, body } = tally.job;
+  const headers = tally.nextHeaders();
   return new Promise((resolve) => {
     const started = performance.now();
     /** @type {Buffer[]} */
@@ -79,11 +80,18 @@ class Tally {
   latencies = [];
   finishedInTime = 0;
   checked = 0;
+  named = 0;
   deadline = Number.POSITIVE_INFINITY;
 
   /** @param {Job} job */
   constructor(job) {
     this.job = job;
+  }
+
+  /** Headers of the next request, which names the next of the job's sessions. */
+  nextHeaders() {
+    const { headers, sessions } = this.job;
+    return sessions === undefined ? headers : { ...headers, 'x-session-id': `run-${this.named++ % sessions}` };
   }
 
   begin() {

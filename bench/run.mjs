@@ -3,7 +3,7 @@
  *
  *   node bench/run.mjs [--quick] [--rounds N] [--seconds S] [--warm-up S] [--connections 1,32,128] [--modes plain,streamed]
  *                      [--targets direct,minimal,portkey,split,all] [--replicas 1,2,4] [--traces off,0.1,0.1-down]
- *                      [--budgets none,all] [--before DIRECTORY] [--before-layout all] [--out NAME] [--profile DIRECTORY]
+ *                      [--budgets none,all,session] [--before DIRECTORY] [--before-layout all] [--out NAME] [--profile DIRECTORY]
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -203,6 +203,7 @@ async function measure(loader, target, { mode, connections }, text, duration) {
     body: requestBody(stream, target.user),
     text,
     stream,
+    sessions: target.sessions,
     connections: connections * origins.length,
     seconds: duration,
   });

@@ -13,6 +13,8 @@ const TRACE_SINK = fileURLToPath(new URL('trace-sink.mjs', import.meta.url));
 
 /** Without the simulator: all targets share that of the benchmark. */
 const SERVICES = /** @type {const} */ (['billing', 'catalog', 'inference-proxy', 'gateway']);
+/** Sessions that requests name in turn. */
+const SESSIONS = 1_000;
 /** Services of which a target may have several. */
 const REPLICATED = /** @type {const} */ (['billing', 'inference-proxy', 'gateway']);
 
@@ -21,7 +23,7 @@ const REPLICATED = /** @type {const} */ (['billing', 'inference-proxy', 'gateway
  * the services write CPU profiles there when they stop. `replicas` is the number of those of gateway, inference-proxy and billing.
  * `traces` is `off`, or the fraction of requests that are sampled, with `-down` for a collector that is not there, or the way in which it
  * misbehaves (`trace-sink.mjs`). `budgets` is `none`, or `all`: the requests name a user and a team, and count in a
- * budget on each level.
+ * budget on each level; with `session` each names one of a thousand sessions, lets it cost less than its budget, and counts in it.
  *
  * @param {import('./targets.mjs').Target} upstream @param {Variant} [variant] @returns {Promise<import('./targets.mjs').Target>}
  */
@@ -30,7 +32,8 @@ export async function startTollgate(
   { layout = 'split', replicas: count = 1, traces = 'off', budgets = 'none', profileDir } = {},
 ) {
   const hasBudgets = budgets === 'all';
-  const variant = `, ${layout}${count === 1 ? '' : `, ${count} replicas`}${traces === 'off' ? '' : `, traces ${traces}`}${hasBudgets ? ', budgets' : ''}`;
+  const hasSessions = budgets === 'session';
+  const variant = `, ${layout}${count === 1 ? '' : `, ${count} replicas`}${traces === 'off' ? '' : `, traces ${traces}`}${hasBudgets ? ', budgets' : hasSessions ? ', sessions' : ''}`;
   const dataDir = `${DATA_DIR}${variant.replaceAll(/\W+/g, '-')}`;
   if (profileDir) mkdirSync(profileDir, { recursive: true });
   removeStack(dataDir);
@@ -59,9 +62,10 @@ export async function startTollgate(
     demo: { usd: '1000000.00', requestsPerMinute: 1_000_000, concurrency: 10_000 },
   });
   const { accountId, projectId, apiKey } = stack;
-  if (hasBudgets) {
-    const { makeBudgetsAtAllLevels, findKey, setBudgets } = await import('./budgets.mjs'); // needs what is built by now
-    await setBudgets(stack, [{ accountId, projectId, keyId: await findKey(stack, projectId) }], makeBudgetsAtAllLevels);
+  if (hasBudgets || hasSessions) {
+    const { makeBudgetsAtAllLevels, makeSessionBudget, findKey, setBudgets } = await import('./budgets.mjs'); // needs what is built by now
+    const account = { accountId, projectId, keyId: await findKey(stack, projectId) };
+    await setBudgets(stack, [account], hasBudgets ? makeBudgetsAtAllLevels : makeSessionBudget);
   }
   const others = Array.from({ length: count - 1 }, (_, index) => index + 2);
   const programs = layout === 'all' ? /** @type {const} */ (['tollgate']) : REPLICATED;
@@ -76,8 +80,10 @@ export async function startTollgate(
     headers: {
       ...{ 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
       ...(hasBudgets && { 'x-tollgate-tags': 'team=bench' }),
+      ...(hasSessions && { 'x-tollgate-session-budget': '100000' }),
     },
     ...(hasBudgets && { user: 'user-1' }),
+    ...(hasSessions && { sessions: SESSIONS }),
     pids: { ...stack.pids(), ...replicas.pids() },
     stop: async () => {
       await replicas.stop();
