@@ -198,7 +198,14 @@ export const forbidden = [
     name: 'production-never-imports-tests',
     severity: 'error',
     from: { path: PRODUCTION, pathNot: TESTS },
-    to: { path: [TESTS, '^test/', '^bench/', '^scripts/'] },
+    to: { path: [TESTS, '^test/', '^bench/', '^scripts/', '^conformance/'] },
+  },
+  {
+    name: 'the-conformance-kit-stands-alone',
+    comment: 'It judges Tollgate as any other gateway, by public interfaces, and can be used without this repository.',
+    severity: 'error',
+    from: { path: '^conformance/' },
+    to: { path: '^(apps|libs|scripts|bench|test|prisma|dist)/' },
   },
   {
     name: 'production-needs-no-development-package',

@@ -12,7 +12,7 @@ import { findFolderCircles } from './testing/folder-circles.ts';
 
 const { values } = parseArgs({ options: { base: { type: 'string', default: ROOT }, json: { type: 'boolean' } } });
 const base = resolve(values.base);
-const folders = ['apps', 'libs', 'test'].filter((folder) => existsSync(join(base, folder)));
+const folders = ['apps', 'libs', 'test', 'conformance'].filter((folder) => existsSync(join(base, folder)));
 const { output } = await cruise(folders, { ...options, baseDir: base, validate: true, ruleSet: { forbidden } } as ICruiseOptions, {
   conditionNames: ['@tollgate/source', 'import', 'node', 'types'],
   exportsFields: ['exports'],

@@ -11,8 +11,9 @@ const CHECKS = {
   'types (tsc)': [TSC, '--noEmit', '-p', '.'],
   'types in production (tsc)': [TSC, '--noEmit', '-p', 'tsconfig.production.json'],
   'types in scripts (tsc)': [TSC, '-p', 'scripts'],
+  'types in the conformance kit (tsc)': [TSC, '-p', 'conformance'],
   'types of the panel pages (tsc)': [TSC, '-p', 'apps/panel/ui'],
-  'types in use (oxlint)': [packageFile('oxlint/bin/oxlint'), '--deny-warnings', 'apps', 'libs', 'test', 'scripts'],
+  'types in use (oxlint)': [packageFile('oxlint/bin/oxlint'), '--deny-warnings', 'apps', 'libs', 'test', 'scripts', 'conformance'],
   'format and lint (biome)': [packageFile('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings'],
   // The benchmarks have no type check: this finds undefined names.
   'names in benchmarks (biome)': [packageFile('@biomejs/biome/bin/biome'), 'lint', '--only=correctness/noUndeclaredVariables', 'bench'],
@@ -23,6 +24,7 @@ const CHECKS = {
     '--treat-config-hints-as-errors',
     '--no-progress',
   ],
+  'conformance kit (node --test)': ['--test', '--test-reporter=dot', 'conformance/**/*.test.ts'],
   'HTTP API (redocly)': ['scripts/lint-openapi.ts'],
   'alert rules (promtool)': ['scripts/lint-rules.ts'],
 };

@@ -36,6 +36,7 @@ const PAGES = [
   ...pagesBelow('apps'),
   ...pagesBelow('libs'),
   ...pagesBelow('bench'),
+  ...pagesBelow('conformance'),
 ];
 /** Pages with tables of settings and metrics. */
 const OPERATIONS = ['docs/operations.md', 'docs/metrics.md', 'docs/panel.md', 'docs/tracing.md', 'docs/observability.md']
@@ -61,7 +62,7 @@ test('every link resolves in the repository', () => {
 
 test('every file and folder that a page names exists', () => {
   const paths = readdirSync('.');
-  for (const folder of ['apps', 'libs', 'docs', 'k8s', 'scripts', 'test', 'bench', 'config', 'prisma']) {
+  for (const folder of ['apps', 'libs', 'docs', 'k8s', 'scripts', 'test', 'bench', 'conformance', 'config', 'prisma']) {
     const below = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => !path.includes('node_modules'));
     paths.push(...below.map((path) => `${folder}/${path}`));
   }
@@ -69,7 +70,7 @@ test('every file and folder that a page names exists', () => {
   const named = PAGES.flatMap((page) =>
     [
       ...readFileSync(page, 'utf8').matchAll(
-        /`((?:apps|libs|docs|k8s|scripts|test|bench|config|prisma)\/[^`\s<*…]+|[\w./-]+\.(?:ts|mjs))`/g,
+        /`((?:apps|libs|docs|k8s|scripts|test|bench|conformance|config|prisma)\/[^`\s<*…]+|[\w./-]+\.(?:ts|mjs))`/g,
       ),
     ].map(([, name = '']) => ({ page, name: name.replace(/\/$/, '') })),
   );

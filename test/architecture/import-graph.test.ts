@@ -56,6 +56,7 @@ const BROKEN: Record<string, Record<string, string>> = {
   'nest-at-the-edge': { 'apps/billing/src/holds/a12.ts': "import '@nestjs/common';" },
   'nats-behind-messaging': { 'apps/gateway/src/clients/a13.ts': "import 'nats';" },
   'postgres-behind-database': { 'apps/billing/src/holds/a14.ts': "import 'pg';" },
+  'the-conformance-kit-stands-alone': { 'conformance/src/a28.ts': "import '../../libs/money/src/b28.ts';", 'libs/money/src/b28.ts': '' },
   'stripe-behind-payments': { 'apps/panel/src/a25.ts': "import 'stripe';" },
   'opentelemetry-behind-tracing': { 'apps/gateway/src/a22.ts': "import '@opentelemetry/api';" },
   'gateway-and-proxy-own-no-tables': { 'apps/gateway/src/a15.ts': "import '#database/b15.js';", 'libs/database/src/b15.ts': '' },
