@@ -10,13 +10,18 @@ describeWithBrowser('usage', () => {
 
   test('it is split by what requests name, compared, forecast and exported with names', async () => {
     const { accountId, projectId, apiKey } = await createTenant(shared.administrator);
-    const call = async (user: string, team: string, model: string, text = 'Hello'): Promise<void> => {
-      const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'x-tollgate-tags': `team=${team}` };
+    const call = async (user: string, team: string, model: string, text = 'Hello', agent: Record<string, string> = {}): Promise<void> => {
+      const headers = {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        'x-tollgate-tags': `team=${team}`,
+        ...agent,
+      };
       const body = JSON.stringify({ model, user, messages: [{ role: 'user', content: text }] });
       await (await fetch(`${gatewayUrl}/v1/chat/completions`, { method: 'POST', headers, body })).text();
     };
-    await call('ada', 'search', 'sim-fast');
-    await call('ada', 'search', 'sim-fast', 'Hello [[sim fail=500]]');
+    await call('ada', 'search', 'sim-fast', 'Hello', { 'x-agent-id': 'main' });
+    await call('ada', 'search', 'sim-fast', 'Hello [[sim fail=500]]', { 'x-agent-id': 'helper', 'x-parent-agent-id': 'main' });
     await call('bob', 'ads', 'sim-tiny');
     await untilNoHolds(shared.administrator, accountId);
     const cookie = await signInByInvite(shared.administrator, origin, { email: `${randomUUID()}@example.com`, role: 'owner', accountId });
@@ -39,6 +44,20 @@ describeWithBrowser('usage', () => {
     expect(await order()).toEqual(['ada', 'bob']);
     await models.getByRole('button', { name: 'Errors' }).click();
     expect(new URL(page.url()).search).toBe('?group=user&sort=-requests&sortModels=-errors');
+
+    await page.goto(`/panel/a/${accountId}/usage?group=agent`);
+    await sums.getByText('helper').waitFor();
+    const agents = await order();
+    expect(agents.indexOf('helper')).toBe(agents.indexOf('main') + 1);
+    const [main = '', helper = ''] = await Promise.all(
+      ['main', 'helper'].map((name) =>
+        sums
+          .getByText(name, { exact: true })
+          .first()
+          .evaluate((cell) => getComputedStyle(cell).paddingInlineStart),
+      ),
+    );
+    expect(Number.parseFloat(helper)).toBeGreaterThan(Number.parseFloat(main));
 
     await page.getByRole('navigation', { name: 'Group by' }).getByRole('link', { name: 'Tag' }).click();
     await page.getByText('Which tag?').waitFor();

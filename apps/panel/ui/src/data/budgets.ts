@@ -83,13 +83,17 @@ export function shareSpent(budget: Budget): number {
   return limit > 0n ? Number((spent * 1_000_000n) / limit) / 1_000_000 : 1;
 }
 
-/** The requests of a target that a budget counts: all together, or those of users, sessions or values of a tag. */
+/** The requests of a target that a budget counts: all together, or those of users, sessions, agents, clients or values of a tag. */
 export const COUNTINGS = {
   all: { label: 'All requests together', field: undefined },
   'each-user': { label: 'Each end user', field: undefined },
   user: { label: 'One end user', field: 'User' },
   'each-session': { label: 'Each session or run of an agent', field: undefined },
   session: { label: 'One session', field: 'Session' },
+  'each-agent': { label: 'Each agent', field: undefined },
+  agent: { label: 'One agent', field: 'Agent' },
+  'each-client': { label: 'Each client, such as OpenAI/Python', field: undefined },
+  client: { label: 'One client', field: 'Client, such as OpenAI/Python' },
   'each-tag': { label: 'Each value of a tag', field: 'Tag' },
   tag: { label: 'One value of a tag', field: 'Tag and value, such as team=search' },
 } as const;
@@ -109,13 +113,15 @@ export function parseValues(counting: Counting, text: string): Values | undefine
     case 'all':
       return {};
     case 'each-user':
-      return { dimension: 'user' };
-    case 'user':
-      return written ? { dimension: 'user', value: written } : undefined;
     case 'each-session':
-      return { dimension: 'session' };
+    case 'each-agent':
+    case 'each-client':
+      return { dimension: counting.slice('each-'.length) };
+    case 'user':
     case 'session':
-      return written ? { dimension: 'session', value: written } : undefined;
+    case 'agent':
+    case 'client':
+      return written ? { dimension: counting, value: written } : undefined;
     case 'each-tag':
       return dimension && value === undefined ? { dimension } : undefined;
     case 'tag':

@@ -241,12 +241,12 @@ function TargetField({ value, onChange }: { value: string; onChange: (choice: st
 
 interface CountingFieldProps {
   counting: Counting;
-  /** The user or the tag. */
+  /** The user, session, agent, client or tag. */
   text: string;
   onChange: (counting: Counting, text: string) => void;
 }
 
-/** The choice of the requests that a budget counts: all together, or those of users or of values of a tag. */
+/** The choice of the requests that a budget counts: all together, or those of users, sessions, agents, clients or values of a tag. */
 function CountingField({ counting, text, onChange }: CountingFieldProps) {
   const { field } = COUNTINGS[counting];
   return (

@@ -6,6 +6,7 @@ import { count, decimalsForAll } from '../../format/numbers.js';
 import { Money } from '../../parts/money.js';
 import { Empty } from '../../parts/page.js';
 import { type Column, Table } from '../../parts/table.js';
+import { type AgentSum, listAgentTree } from './agent-tree.js';
 import type { GroupSum } from './sums.js';
 
 interface UsageTableProps {
@@ -20,10 +21,17 @@ interface UsageTableProps {
   linkTo: (id: string) => string | undefined;
 }
 
-/** One row for each group, the most expensive first unless they are sorted, and the sum. */
+/** The most expensive first. */
+const FIRST_SORT = '-cost';
+/** Deeper agents stand below one another. */
+const DEPTH_MAX = 8;
+
+/** One row for each group, the most expensive first unless they are sorted, and the sum. Agents are a tree unless they are sorted. */
 export function UsageTable({ sums, total, before, group, formatName, linkTo }: UsageTableProps) {
   const { filters, change } = useFilters();
-  const sort = filters.sort ?? '-cost';
+  const sort = filters.sort ?? FIRST_SORT;
+  const isTree = group === 'agent' && sort === FIRST_SORT;
+  const rows = useMemo(() => sums && listRows(sums, group), [sums, group]);
   const showsWrites = (total?.writtenTokens ?? 0) !== 0;
   const decimals = decimalsForAll(sums?.map(({ cost }) => cost) ?? []);
   const earlier = useMemo(() => before && new Map(before.map(({ id, cost }) => [id, cost])), [before]);
@@ -31,9 +39,21 @@ export function UsageTable({ sums, total, before, group, formatName, linkTo }: U
     if (!earlier) return '';
     return describeChange(cost, earlier.get(id) ?? 0n) ?? (cost > 0n ? 'new' : '');
   };
-  const columns: (Column<GroupSum> & { foot: (total: GroupSum) => ReactNode })[] = [
-    { head: GROUPS[group], grow: true, sort: 'name', cell: ({ id }) => <Name to={linkTo(id)}>{formatName(id)}</Name>, foot: () => 'Total' },
-    ...(group === 'agent' ? [{ head: 'Started by', cell: ({ parentAgent }: GroupSum) => parentAgent ?? '', foot: () => '' }] : []),
+  const columns: (Column<AgentSum> & { foot: (total: GroupSum) => ReactNode })[] = [
+    {
+      head: GROUPS[group],
+      grow: true,
+      sort: 'name',
+      cell: ({ id, depth }) => (
+        <Name to={linkTo(id)} depth={isTree ? depth : 0}>
+          {formatName(id)}
+        </Name>
+      ),
+      foot: () => 'Total',
+    },
+    ...(group === 'agent'
+      ? [{ head: 'Started by', wide: true, cell: ({ parentAgent }: GroupSum) => parentAgent ?? '', foot: () => '' }]
+      : []),
     { head: 'Requests', align: 'end', sort: 'requests', cell: ({ requests }) => count(requests), foot: ({ requests }) => count(requests) },
     ...(
       [
@@ -54,6 +74,16 @@ export function UsageTable({ sums, total, before, group, formatName, linkTo }: U
       cell: ({ cost }) => <Money pico={cost} decimals={decimals} plain />,
       foot: ({ cost }) => <Money pico={cost} decimals={decimals} plain />,
     },
+    ...(group === 'agent'
+      ? [
+          {
+            head: 'With those it started',
+            align: 'end' as const,
+            cell: ({ treeCost }: AgentSum) => <Money pico={treeCost} decimals={decimals} plain />,
+            foot: () => '',
+          },
+        ]
+      : []),
     {
       head: 'Change',
       align: 'end',
@@ -63,9 +93,9 @@ export function UsageTable({ sums, total, before, group, formatName, linkTo }: U
     },
   ];
   return (
-    <Table<GroupSum>
+    <Table<AgentSum>
       caption={`Sums by ${GROUPS[group].toLowerCase()}`}
-      rows={sums && sortRows(sums, sort, { name: ({ id }) => formatName(id), ...VALUES })}
+      rows={rows && (isTree ? rows : sortRows(rows, sort, { name: ({ id }) => formatName(id), ...VALUES }))}
       sorting={{ by: sort, onSort: (by) => change({ sort: by }) }}
       rowKey={({ id }) => id}
       empty={<Empty icon="usage" title="No requests in this time" text="Choose a longer time, or fewer filters." />}
@@ -84,6 +114,11 @@ const VALUES = {
   cost: ({ cost }: GroupSum) => cost,
 };
 
-function Name({ to, children }: { to: string | undefined; children: string }) {
-  return to === undefined ? children : <Link to={to}>{children}</Link>;
+function listRows(sums: readonly GroupSum[], group: Group): AgentSum[] {
+  return group === 'agent' ? listAgentTree(sums) : sums.map((sum) => ({ ...sum, depth: 0, treeCost: sum.cost }));
+}
+
+function Name({ to, depth, children }: { to: string | undefined; depth: number; children: string }) {
+  const name = to === undefined ? children : <Link to={to}>{children}</Link>;
+  return depth === 0 ? name : <span style={{ paddingInlineStart: `${Math.min(depth, DEPTH_MAX)}rem` }}>{name}</span>;
 }
