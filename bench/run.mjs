@@ -184,9 +184,10 @@ async function measureQuietly(loader, target, scenario, text, when) {
  * @param {string} when @param {import('./report.mjs').Scenario} scenario @param {Target} target
  * @param {import('./report.mjs').Sample} sample
  */
-function announce(when, { mode, connections }, target, { requestsPerSecond, errors, firstError }) {
+function announce(when, { mode, connections }, target, { requestsPerSecond, cpu, errors, firstError }) {
   const faults = errors ? `, ${errors} errors: ${firstError}` : '';
-  console.error(`${when} ${mode} ${connections} ${target.name}: ${Math.round(requestsPerSecond)}/s${faults}`);
+  const used = `${total(cpu).toFixed(3)} CPU-s / 1,000`;
+  console.error(`${when} ${mode} ${connections} ${target.name}: ${Math.round(requestsPerSecond)}/s, ${used}${faults}`);
 }
 
 /**
