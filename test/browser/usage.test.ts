@@ -49,15 +49,7 @@ describeWithBrowser('usage', () => {
     await sums.getByText('helper').waitFor();
     const agents = await order();
     expect(agents.indexOf('helper')).toBe(agents.indexOf('main') + 1);
-    const [main = '', helper = ''] = await Promise.all(
-      ['main', 'helper'].map((name) =>
-        sums
-          .getByText(name, { exact: true })
-          .first()
-          .evaluate((cell) => getComputedStyle(cell).paddingInlineStart),
-      ),
-    );
-    expect(Number.parseFloat(helper)).toBeGreaterThan(Number.parseFloat(main));
+    expect(await sums.getByText('helper', { exact: true }).getAttribute('style')).toBe('padding-inline-start: 1rem;');
 
     await page.getByRole('navigation', { name: 'Group by' }).getByRole('link', { name: 'Tag' }).click();
     await page.getByText('Which tag?').waitFor();

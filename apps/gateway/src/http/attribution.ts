@@ -12,7 +12,7 @@ import { userAgentFamily } from './user-agent.js';
 /** Pairs such as `team=search,env=prod`. */
 const TAGS_HEADER = 'x-tollgate-tags';
 /** Headers with the session of a client: any client's, then Claude Code's and Codex's own. The first that is there counts. */
-const SESSION_HEADERS = ['x-session-id', 'x-claude-code-session-id', 'session-id', 'session_id'] as const;
+export const SESSION_HEADERS = ['x-session-id', 'x-claude-code-session-id', 'session-id', 'session_id'] as const;
 /** Headers with an agent and the agent that started it: any client's, then Claude Code's and Codex's own. The first agent that is there counts. */
 const AGENT_HEADERS = [
   { agent: 'x-agent-id', parent: 'x-parent-agent-id' },
@@ -21,7 +21,7 @@ const AGENT_HEADERS = [
   { agent: 'thread_id', parent: 'x-codex-parent-thread-id' },
 ] as const;
 /** Dollars such as `0.50`. */
-const SESSION_BUDGET_HEADER = 'x-tollgate-session-budget';
+export const SESSION_BUDGET_HEADER = 'x-tollgate-session-budget';
 /** Printable ASCII without the comma: the header has no other encoding. */
 const TAG_VALUE = /^[\x21-\x2b\x2d-\x7e](?:[\x20-\x2b\x2d-\x7e]*[\x21-\x2b\x2d-\x7e])?$/;
 

@@ -13,6 +13,7 @@ import { ANTHROPIC_RATE_LIMIT_HEADERS, GENERATION_HEADERS, REPLY_HEADERS } from 
 import { LISTED_MODEL, MODEL_EXAMPLE } from './model-example.js';
 import { KEY_EXAMPLE, REQUEST_EXAMPLE, REQUEST_ID, USAGE_EXAMPLE, USAGE_PARAMETERS } from './own-key-operations.js';
 import { plainReplyExamples, streamedReplyExamples } from './reply-examples.js';
+import { SESSION, SESSION_BUDGET } from './session-parameters.js';
 
 export type TagName = 'Generation' | 'Account' | 'Service';
 
@@ -102,7 +103,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'createChatCompletion',
     summary: 'A model reply in the Chat Completions format',
     description: BILLED,
-    parameters: [INCLUDE, MAX_COST, QUOTE],
+    parameters: [INCLUDE, MAX_COST, QUOTE, SESSION, SESSION_BUDGET],
     request: { schema: ref('ChatRequest'), examples: CHAT_EXAMPLES },
     reply: { schema: ref('ChatCompletion'), examples: plainReplyExamples(ADAPTERS.chat, CHAT_EXAMPLES) },
     stream: { schema: ref('ChatStreamEvent'), examples: streamedReplyExamples(ADAPTERS.chat, CHAT_EXAMPLES) },
@@ -114,7 +115,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'createResponse',
     summary: 'A model reply in the Responses format',
     description: `${BILLED} Nothing is stored: every request contains the whole conversation.`,
-    parameters: [INCLUDE, MAX_COST, QUOTE],
+    parameters: [INCLUDE, MAX_COST, QUOTE, SESSION, SESSION_BUDGET],
     request: { schema: ref('ResponsesRequest'), examples: RESPONSES_EXAMPLES },
     reply: { schema: ref('Response'), examples: plainReplyExamples(ADAPTERS.responses, RESPONSES_EXAMPLES) },
     stream: { schema: ref('ResponseStreamEvent'), examples: streamedReplyExamples(ADAPTERS.responses, RESPONSES_EXAMPLES) },
@@ -126,7 +127,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'createMessage',
     summary: 'A model reply in the Messages format',
     description: BILLED,
-    parameters: [VERSION_HEADER, INCLUDE, MAX_COST, QUOTE],
+    parameters: [VERSION_HEADER, INCLUDE, MAX_COST, QUOTE, SESSION, SESSION_BUDGET],
     request: { schema: ref('MessagesRequest'), examples: MESSAGES_EXAMPLES },
     reply: { schema: ref('Message'), examples: plainReplyExamples(ADAPTERS.messages, MESSAGES_EXAMPLES) },
     stream: { schema: ref('MessageStreamEvent'), examples: streamedReplyExamples(ADAPTERS.messages, MESSAGES_EXAMPLES) },
@@ -138,7 +139,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'createEmbeddings',
     summary: 'Vectors of texts, for models for embeddings',
     description: `${BILLED} Billed by the tokens of the inputs.`,
-    parameters: [INCLUDE, MAX_COST],
+    parameters: [INCLUDE, MAX_COST, SESSION, SESSION_BUDGET],
     request: { schema: ref('EmbeddingsRequest'), examples: EMBEDDING_EXAMPLES },
     reply: { schema: ref('EmbeddingList'), examples: REPLY_EXAMPLES },
     replyHeaders: GENERATION_HEADERS,
