@@ -49,8 +49,14 @@ process.on('message', async (/** @type {any} */ job) => {
   process.send?.({ pairs: done, pairsPerSecond: pairs / job.seconds, p50: at(0.5), p99: at(0.99), errors, firstError });
 });
 
-/** A random user and tag of those that the job has. */
-function makeAttribution(/** @type {{ users?: number, tags?: number }} */ { users, tags = 1 }) {
+/**
+ * A random user and tag of those that the job has, or a random session, or one of the request's own.
+ *
+ * @param {{ users?: number, tags?: number, sessions?: number, newSessions?: boolean }} job
+ */
+function makeAttribution({ users, tags = 1, sessions, newSessions }) {
+  if (newSessions) return { attribution: { session: `run-${randomUUIDv7()}` } };
+  if (sessions !== undefined) return { attribution: { session: `run-${Math.floor(Math.random() * sessions)}`.padEnd(36, 'x') } };
   if (users === undefined) return {};
   const user = `user-${Math.floor(Math.random() * users)}`.padEnd(24, 'x');
   const tag = `tag-${Math.floor(Math.random() * tags)}`;

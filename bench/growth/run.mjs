@@ -1,9 +1,9 @@
 /**
- * Benchmark of growth: the CPU time of a request while one thing grows, such as accounts, settlements in the journal, open streams, or
- * messages of a conversation. See ../README.md, "Growth".
+ * Benchmark of growth: the CPU time of a request while one thing grows, such as accounts, settlements in the journal, ended sessions, open
+ * streams, or messages of a conversation. See ../README.md, "Growth".
  *
  *   node bench/growth/run.mjs [--curves accounts,settlements,streams,messages] [--accounts 1,100,10000] [--settlements 0,1000000]
- *                             [--streams 1,100,1000] [--messages 3,30,300] [--seconds S] [--rounds N] [--out NAME]
+ *                             [--streams 1,100,1000] [--messages 3,30,300] [--sessions 0,10000000] [--seconds S] [--rounds N] [--out NAME]
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,11 +13,13 @@ import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../../scripts/local/build.ts';
 import { removeStack, startStack } from '../../scripts/local/stack.ts';
 import { makeAccounts } from '../billing/accounts.mjs';
+import { makeSessionBudget, setBudgets } from '../budgets.mjs';
 import { stopChild } from '../child-process.mjs';
-import { cpuSeconds } from '../cpu-time.mjs';
+import { cpuSeconds, residentMb } from '../cpu-time.mjs';
 import { chartCurves } from '../plots/charts.mjs';
 import { describeMachine, markdown, median } from '../report.mjs';
 import { startUpstream } from '../targets.mjs';
+import { seedSessions } from './seed-sessions.ts';
 import { seedSettlements } from './seed-settlements.ts';
 
 /**
@@ -29,11 +31,12 @@ import { seedSettlements } from './seed-settlements.ts';
 
 const { values: flags } = parseArgs({
   options: {
-    curves: { type: 'string', default: 'accounts,settlements,streams,messages' },
+    curves: { type: 'string', default: 'accounts,settlements,sessions,streams,messages' },
     accounts: { type: 'string', default: '1,100,10000' },
     settlements: { type: 'string', default: '0,1000000' },
     streams: { type: 'string', default: '1,100,1000' },
     messages: { type: 'string', default: '3,30,300' },
+    sessions: { type: 'string', default: '0,1000000' },
     seconds: { type: 'string', default: '5' },
     rounds: { type: 'string', default: '3' },
     out: { type: 'string', default: 'growth' },
@@ -67,7 +70,7 @@ async function main() {
     password: stack.natsPasswords.cli,
     count: Math.max(...sizes(flags.accounts)),
   });
-  /** @type {Record<string, { unit: string, sizes: number[], measure(size: number): Promise<Omit<Point, 'curve' | 'x'>> }>} */
+  /** @type {Record<string, { unit: string, sizes: number[], isKept?: boolean, measure(size: number): Promise<Omit<Point, 'curve' | 'x'>> }>} */
   const curves = {
     accounts: {
       unit: 'a reserve and settlement, by accounts',
@@ -84,10 +87,21 @@ async function main() {
       sizes: sizes(flags.messages),
       measure: (count) => measureConversation(stack, headers, count),
     },
+    sessions: {
+      unit: 'a reserve and settlement of a new session, by ended sessions',
+      sizes: sizes(flags.sessions),
+      isKept: true,
+      measure: async (count) => {
+        await setBudgets(stack, accounts.slice(0, 1), makeSessionBudget);
+        await seedSessions(stack.databaseUrl, count);
+        return measureSessions(stack, accounts);
+      },
+    },
     // Last, because the journal stays large.
     settlements: {
       unit: 'a reserve and settlement, by journal rows',
       sizes: sizes(flags.settlements),
+      isKept: true,
       measure: async (count) => {
         await seedSettlements(stack.databaseUrl, count);
         return measurePairs(stack, accounts.slice(0, 1));
@@ -96,9 +110,10 @@ async function main() {
   };
   /** @type {Point[]} */
   const points = [];
-  for (const [name, { unit, sizes: grown, measure }] of Object.entries(curves)) {
+  for (const [name, { unit, sizes: grown, isKept, measure }] of Object.entries(curves)) {
     if (!flags.curves.split(',').includes(name)) continue;
-    for (const size of grown) await measure(size); // warm-up
+    // What only grows must not be there before the smaller sizes are measured.
+    for (const size of isKept ? grown.slice(0, 1) : grown) await measure(size); // warm-up
     for (const size of grown)
       for (let round = 0; round < Number(flags.rounds); round++) {
         const point = { curve: unit, x: size, ...(await measure(size)) };
@@ -141,6 +156,24 @@ async function measurePairs(stack, accounts) {
     clients: CLIENTS,
   };
   return perUnit(stack, '../billing/load-worker.mjs', job, ({ pairs }) => pairs);
+}
+
+/**
+ * Requests of sessions that are new, on an account whose ended sessions have a row each. It says what billing needs of memory and how long a
+ * hold takes, which should not grow either.
+ *
+ * @param {Stack} stack @param {object[]} accounts
+ */
+async function measureSessions(stack, accounts) {
+  const job = {
+    ...{ path: 'nats', natsUrl: stack.natsUrl, password: stack.natsPasswords.gateway, seconds, newSessions: true },
+    ...{ accounts: accounts.slice(0, 1), count: 1, clients: CLIENTS },
+  };
+  return perUnit(stack, '../billing/load-worker.mjs', job, ({ pairs, p50 }) => {
+    const billing = residentMb(stack.pids()).billing ?? 0;
+    console.error(`a hold takes ${p50.toFixed(2)} ms (median), billing ${billing.toFixed(0)} MB`);
+    return pairs;
+  });
 }
 
 /** @param {Stack} stack @param {Record<string, string>} headers @param {number} streams */

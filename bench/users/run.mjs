@@ -2,7 +2,7 @@
  * Benchmark of end users and tags: the CPU time of a reserve and its settlement without them, with them, and with budgets of each, while a
  * million users and ten thousand tags have spent something. See ../README.md, "End users".
  *
- *   node bench/users/run.mjs [--users N] [--tags N] [--seconds S] [--rounds N] [--out NAME]
+ *   node bench/users/run.mjs [--users N] [--tags N] [--cases TEXT] [--seconds S] [--rounds N] [--out NAME]
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { connectPg } from '#database/pg-connection.js';
 import { ensureBuilt } from '../../scripts/local/build.ts';
 import { removeStack, startStack } from '../../scripts/local/stack.ts';
 import { makeAccounts } from '../billing/accounts.mjs';
-import { setBudgets } from '../budgets.mjs';
+import { makeSessionBudget, setBudgets } from '../budgets.mjs';
 import { stopChild } from '../child-process.mjs';
 import { cpuSeconds } from '../cpu-time.mjs';
 import { describeMachine, markdown, median, writeResult } from '../report.mjs';
@@ -21,6 +21,8 @@ const { values: flags } = parseArgs({
   options: {
     users: { type: 'string', default: '1000000' },
     tags: { type: 'string', default: '10000' },
+    /** Only cases whose name has this text, and the first. */
+    cases: { type: 'string', default: '' },
     seconds: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '3' },
     out: { type: 'string', default: 'users' },
@@ -32,17 +34,21 @@ const DATA_DIR = fileURLToPath(new URL('../../.local/bench-users', import.meta.u
 /** Rows of one statement that fills the table. */
 const STEP = 50_000;
 
-/** @typedef {{ name: string, budgets: { dimension?: string }[], job: { users?: number, tags?: number } }} Case */
+/** @typedef {{ name: string, budgets: { dimension?: string, period?: string }[], job: { users?: number, tags?: number, sessions?: number } }} Case */
 
 /** @type {Case[]} */
-const CASES = [
+const ALL_CASES = [
   { name: 'neither users nor budgets', budgets: [], job: {} },
   { name: 'a budget of the account', budgets: [{}], job: {} },
   { name: 'users and tags, no budget', budgets: [], job: { users, tags } },
   { name: 'a budget of each user, 1,000 users', budgets: [{ dimension: 'user' }], job: { users: 1_000, tags } },
   { name: 'a budget of each user, all users', budgets: [{ dimension: 'user' }], job: { users, tags } },
+  { name: 'sessions, no budget', budgets: [], job: { sessions: 1_000 } },
+  { name: 'a budget of each session, 1,000 sessions', budgets: makeSessionBudget(), job: { sessions: 1_000 } },
   { name: 'budgets of each user and each tag', budgets: [{ dimension: 'user' }, { dimension: 'tag:team' }], job: { users, tags } },
 ];
+
+const CASES = ALL_CASES.filter(({ name }, position) => position === 0 || name.includes(flags.cases));
 
 await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise<unknown>} */ work) => work() });
 removeStack(DATA_DIR);
@@ -75,7 +81,7 @@ async function main() {
 /** Adds a row for each user and tag, as if each had spent something. Returns the bytes of a row with its index entry. */
 async function fillValues() {
   const sql = await connectPg({ url: stack.databaseUrl, applicationName: 'bench', statementTimeoutMs: 120_000 });
-  const { rows: budgets } = await sql.query('SELECT id, dimension FROM billing.budget WHERE dimension IS NOT NULL');
+  const { rows: budgets } = await sql.query("SELECT id, dimension FROM billing.budget WHERE dimension <> 'session'");
   for (const { id, dimension } of budgets) {
     const count = dimension === 'user' ? users : tags;
     for (let from = 0; from < count; from += STEP) {
