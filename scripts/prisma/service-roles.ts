@@ -180,6 +180,7 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
         update: ['url', 'allow_private_network', 'format', 'muted_at', 'secret_version', 'previous_until'],
         delete: true,
       },
+      managed: { select: true, insert: true, update: ['account_id', 'source'], delete: true },
       webhook_delivery: { select: true, insert: true, update: ['done', 'last', 'attempts', 'due_at', 'failure'], delete: true },
       dead_letter: { select: true, insert: true, delete: true },
       webhook_answer: { select: true, insert: true, update: ['attempts', 'answer', 'accepted', 'milliseconds', 'at'] },

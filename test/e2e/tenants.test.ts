@@ -83,7 +83,7 @@ test('the example of the page has the plan of the page, and fits the schema', as
 
 test('applied, its keys work; a second apply changes nothing; its export is equal, also with prune', async () => {
   await writeFile(file, fill(EXAMPLE).replace(', networks: [10.0.0.0/8]', ''));
-  expect(await apply()).toMatchObject({ code: 0, out: expect.stringMatching(/1 account: 11 made, 0 changed, 0 removed\n$/) });
+  expect(await apply()).toMatchObject({ code: 0, out: expect.stringMatching(/1 account: 12 made, 0 changed, 0 removed\n$/) });
   const made = await readSecrets(secrets);
   expect((await stat(secrets)).mode & 0o777).toBe(0o600);
   expect(made.map(({ account, project, name: key }) => [account, project, key])).toEqual([

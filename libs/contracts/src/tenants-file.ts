@@ -1,6 +1,7 @@
 import { IsOptional } from 'class-validator';
-import { NestedList } from './billing/fields.js';
+import { NestedList, Text } from './billing/fields.js';
 import { TenantAccount } from './billing/tenants.js';
+import { NAME_LENGTH_MAX } from './rules/bounds.js';
 import { TenantMember } from './tenant-members.js';
 
 /** Accounts of one file. */
@@ -15,5 +16,7 @@ class TenantsFileAccount extends TenantAccount {
 
 /** The wanted states of accounts, as a file has them. Accounts that the file does not name stay as they are. */
 export class TenantsFile {
+  /** Name of the owner, such as the repository. With it, accounts that leave the file lose their marks. Default: the name of the file. */
+  @IsOptional() @Text(NAME_LENGTH_MAX) source?: string;
   @NestedList(() => TenantsFileAccount, ACCOUNTS_MAX) accounts!: TenantsFileAccount[];
 }

@@ -3,9 +3,9 @@ import {
   type Account,
   type AccountCreateRequest,
   type AccountListReply,
+  type AccountListRequest,
   type AccountStatus,
   type AccountUpdateRequest,
-  type ListRequest,
   type NextPricePlan,
   pricePlanAt,
 } from '#contracts/billing/accounts.js';
@@ -18,6 +18,7 @@ import { OWN_AUTHOR } from '../audit/own-author.js';
 import { readBalances } from '../balance/read-balance.js';
 import { demandOwnId } from '../limits/own-id.js';
 import { NO_LIMITS, type ShownLimits, setLimits, toLimits } from '../limits/set-limits.js';
+import { addMarks, listManagedAccounts } from '../managed/marks.js';
 import { oldestFirst, readPage } from '../paging/read-page.js';
 import { searchIn } from '../paging/search.js';
 import { isDuplicate } from './prisma-errors.js';
@@ -108,9 +109,11 @@ function describeChange(action: string, { accountId }: Account, reason: string |
 }
 
 /** Lists all accounts, or the one with `accountId`; oldest first. */
-export async function listAccounts(prisma: PrismaClient, request: ListRequest): Promise<AccountListReply> {
-  const where = { id: request.accountId, ...searchIn(request.search, ['name']) };
-  const { rows, nextCursor } = await readPage(['accounts', where], request, (page) =>
+export async function listAccounts(prisma: PrismaClient, request: AccountListRequest): Promise<AccountListReply> {
+  const { accountId, managedBy, search } = request;
+  const owned = managedBy === undefined ? undefined : await listManagedAccounts(prisma, managedBy);
+  const where = { ...(accountId && { id: accountId }), ...(owned && { AND: { id: { in: owned } } }), ...searchIn(search, ['name']) };
+  const { rows, nextCursor } = await readPage(['accounts', accountId, managedBy, search], request, (page) =>
     prisma.account.findMany({ where, include: OWN_LIMITS, orderBy: [...oldestFirst], ...page }),
   );
   const balances = await readBalances(
@@ -121,7 +124,8 @@ export async function listAccounts(prisma: PrismaClient, request: ListRequest): 
     const { expiredHeld: _, ...balance } = balances.get(id) as Balance & { expiredHeld: string };
     return balance;
   };
-  return { accounts: rows.map((row) => ({ ...renderStoredAccount(row), balance: findBalance(row.id) })), nextCursor };
+  const accounts = rows.map((row) => ({ ...renderStoredAccount(row), balance: findBalance(row.id) }));
+  return { accounts: await addMarks(prisma, 'account', accounts, ({ accountId }) => accountId), nextCursor };
 }
 
 const FROZEN_MAX = 200;

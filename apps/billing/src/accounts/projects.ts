@@ -9,6 +9,7 @@ import { refuseTooManyProjects } from '../limits/maxima.js';
 import { findLevel, type LimitDefaults } from '../limits/operator-limits.js';
 import { demandOwnId } from '../limits/own-id.js';
 import { namesLimits, type ShownLimits, setLimits, toLimits } from '../limits/set-limits.js';
+import { addMarks } from '../managed/marks.js';
 import { oldestFirst, readPage } from '../paging/read-page.js';
 import { searchIn } from '../paging/search.js';
 import { lockAccount } from '../sql/lock-account.js';
@@ -93,7 +94,7 @@ export async function listProjects(prisma: PrismaClient, request: ListRequest): 
   const { rows, nextCursor } = await readPage(['projects', where], request, (page) =>
     prisma.project.findMany({ where, include: { limits: { where: { keyId: null } } }, orderBy: [...oldestFirst], ...page }),
   );
-  return { projects: rows.map(renderStoredProject), nextCursor };
+  return { projects: await addMarks(prisma, 'project', rows.map(renderStoredProject), ({ projectId }) => projectId), nextCursor };
 }
 
 type StoredProject = Prisma.ProjectModel & { limits: Prisma.RateLimitModel[] };

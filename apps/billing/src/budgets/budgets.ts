@@ -17,6 +17,7 @@ import { requireAccount } from '../accounts/accounts.js';
 import { OWN_AUTHOR } from '../audit/own-author.js';
 import { type BudgetWindow, isTimeZone, isWithin } from '../calendar/budget-window.js';
 import { findLevel, type Level } from '../limits/operator-limits.js';
+import { addMarks } from '../managed/marks.js';
 import {
   type BudgetSettings,
   budgetState,
@@ -246,7 +247,8 @@ export async function listBudgets(prisma: PrismaClient, { accountId, budgetId }:
     ORDER BY project_id NULLS FIRST, key_id NULLS FIRST, dimension NULLS FIRST, unit DESC, b.limit_amount, id`;
   if (rows.length === 0) await requireAccount(prisma, accountId);
   if (rows.length === 0 && budgetId !== undefined) throw noSuchBudget();
-  const budgets = rows.map((row) => renderBudget(row, row.now));
+  const rendered = rows.map((row) => renderBudget(row, row.now));
+  const budgets = await addMarks(prisma, 'budget', rendered, ({ budgetId }) => budgetId);
   return { budgets: budgets.length > 0 ? await markRefusing(prisma, accountId, budgets) : budgets };
 }
 

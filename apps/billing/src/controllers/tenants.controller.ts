@@ -28,8 +28,8 @@ export class TenantsController {
   ) {}
 
   @Serves(accountPlan)
-  async plan({ accounts, prune = false }: AccountPlanRequest) {
-    return { plans: await planTenants(this.prisma, accounts, prune) };
+  async plan(request: AccountPlanRequest) {
+    return { plans: await planTenants(this.prisma, request) };
   }
 
   @Serves(accountApply)

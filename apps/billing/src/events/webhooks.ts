@@ -15,6 +15,7 @@ import { type Author, audited } from '#database/audit-journal.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { assertHostAllowed } from '#network/address-guard.js';
 import { requireAccount } from '../accounts/accounts.js';
+import { addMarks } from '../managed/marks.js';
 import {
   describeChange,
   describeUpdate,
@@ -77,7 +78,7 @@ export async function listWebhooks(prisma: PrismaClient, { accountId }: WebhookL
       ? Prisma.empty
       : Prisma.sql`WHERE w.account_id IS NULL OR ${ofAccount}`;
   const rows = await prisma.$queryRaw<WebhookRow[]>`${SELECT_WEBHOOK} ${only} ORDER BY w.created_at, w.id`;
-  return { webhooks: rows.map(renderWebhook) };
+  return { webhooks: await addMarks(prisma, 'webhook', rows.map(renderWebhook), ({ webhookId }) => webhookId) };
 }
 
 /**

@@ -21,6 +21,7 @@ import { findLevel } from '../limits/operator-limits.js';
 import { demandOwnId } from '../limits/own-id.js';
 import type { Limits } from '../limits/rate-limit.js';
 import { namesLimits, type ShownLimits, setLimits, toLimits } from '../limits/set-limits.js';
+import { addMarks } from '../managed/marks.js';
 import { oldestFirst, readPage } from '../paging/read-page.js';
 import { searchIn } from '../paging/search.js';
 import { findStatus } from '../payer/key-status.js';
@@ -172,7 +173,7 @@ export async function listKeys(prisma: PrismaClient, request: KeyListRequest): P
     const key = renderKey(row, toLimits((row.root ?? row).limits[0]));
     return { ...key, status: findStatus(key, now), lastUsedAt: lastUses.get(row.id)?.toISOString() ?? null };
   });
-  return { keys, nextCursor };
+  return { keys: await addMarks(prisma, 'key', keys, ({ rootKeyId }) => rootKeyId), nextCursor };
 }
 
 function limitsIn({ requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits }: Partial<Limits>): Partial<Limits> {

@@ -44,5 +44,6 @@ function exportTenant(state: TenantState, hasNamesake: boolean, now = Date.now()
     projects: exportProjects(state, leftOut),
     webhooks: exportWebhooks(state),
   };
-  return { accountId, account, leftOut };
+  const mark = state.marks.find(({ kind }) => kind === 'account');
+  return { accountId, account, ...(mark && { managedBy: mark.source }), leftOut };
 }

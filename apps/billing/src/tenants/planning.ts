@@ -4,6 +4,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { Author } from '#database/audit-journal.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { LimitDefaults } from '../limits/operator-limits.js';
+import type { Mark } from '../managed/marks.js';
 import type { TenantState } from './tenant-state.js';
 
 /** Settings of billing that what is new gets. */
@@ -43,11 +44,17 @@ export class Planning {
   readonly removals: TenantStep[] = [];
   readonly faults: TenantFault[] = [];
   readonly notes: string[] = [];
+  /** The things that the wanted state names. */
+  readonly owned: (Mark & { isNew: boolean })[] = [];
+  /** The last step, which has no change where it only marks what is new. */
+  marking?: { change: TenantChange | undefined; run: TenantStep['run'] };
 
   constructor(
     readonly wanted: TenantAccount,
     readonly state: TenantState | undefined,
     readonly newKeys: readonly NewTenantKey[],
+    /** Undefined: marks are not compared. */
+    readonly source: string | undefined,
     readonly now: number,
   ) {
     this.accountId = state?.account.accountId ?? randomUUID();
@@ -70,6 +77,13 @@ export class Planning {
   /** Adds the removal of something that the wanted state does not have. */
   remove(kind: TenantKind, place: Place, fields: TenantChange['fields'], run: TenantStep['run'], stale?: Stale): void {
     this.removals.push({ change: { action: 'remove', kind, ...place, fields }, run, ...(stale && { stale }) });
+  }
+
+  /** Names a thing that the file owns. Returns its mark: a step that makes the thing under another id sets that. */
+  own(kind: Mark['kind'], id: string, stored: object | undefined): Mark {
+    const mark = { kind, id, isNew: stored === undefined };
+    this.owned.push(mark);
+    return mark;
   }
 
   fault(path: Path, problem: string): void {

@@ -1,4 +1,5 @@
 import type { TenantAccount } from '#contracts/billing/tenants.js';
+import { readMarks } from '../managed/marks.js';
 import { readAccounts } from './tenant-account.js';
 import { readBudgets } from './tenant-budgets.js';
 import { readCredits } from './tenant-credit.js';
@@ -29,12 +30,14 @@ export async function readTenants(tx: Tx, accountIds: string[]): Promise<Map<str
   const keys = await readKeys(tx, accountIds, now);
   const budgets = await readBudgets(tx, accountIds, now);
   const webhooks = await readWebhooks(tx, accountIds);
+  const marks = await readMarks(tx, accountIds);
 
   const accountsByProject = new Map(projects.map(({ projectId, accountId }) => [projectId, accountId]));
   const projectsByAccount = Map.groupBy(projects, ({ accountId }) => accountId);
   const keysByAccount = Map.groupBy(keys, ({ projectId }) => accountsByProject.get(projectId) ?? '');
   const budgetsByAccount = Map.groupBy(budgets, ({ accountId }) => accountId);
   const webhooksByAccount = Map.groupBy(webhooks, ({ accountId }) => accountId);
+  const marksByAccount = Map.groupBy(marks, ({ accountId }) => accountId);
   return new Map(
     accounts.map((account): [string, TenantState] => {
       const id = account.accountId;
@@ -47,6 +50,7 @@ export async function readTenants(tx: Tx, accountIds: string[]): Promise<Map<str
           keys: keysByAccount.get(id) ?? [],
           budgets: budgetsByAccount.get(id) ?? [],
           webhooks: webhooksByAccount.get(id) ?? [],
+          marks: marksByAccount.get(id) ?? [],
         },
       ];
     }),

@@ -14,6 +14,7 @@ export async function readAccounts(tx: Tx, accountIds: string[]): Promise<Accoun
 export function planAccount(planning: Planning): void {
   const { wanted, state, accountId, now } = planning;
   const fields = wantedAccount(wanted);
+  planning.own('account', accountId, state);
   planning.check(['modelLimits'], () => checkModelLimits(wanted.modelLimits ?? []));
   if (wanted.statusReason && wanted.status !== 'frozen') planning.fault(['statusReason'], 'needs the status frozen');
   const changed = compareFields(state ? storedAccount(state.account, now) : { ...NEW_ACCOUNT, name: wanted.name }, fields);

@@ -92,10 +92,13 @@ function planBudget(
     ...(limitUsd !== undefined && { limitPicoUsd: String(parseUsd(limitUsd)) }),
   };
   if (!planning.check(path, () => checkBudget(request), { limitPicoUsd: 'limitUsd' })) return;
+  const mark = planning.own('budget', stored?.budgetId ?? '', stored);
   const fields = wantedBudget(wanted);
   if (!stored) {
     const shown = newFields(fields).filter(({ field }) => field !== 'setBy');
-    planning.create('budget', place, shown, ({ joined, author }) => setBudget(joined, request, author));
+    planning.create('budget', place, shown, async ({ joined, author }) => {
+      mark.id = (await setBudget(joined, request, author)).budgetId;
+    });
     return;
   }
   const changed = compareFields(storedBudget(stored), fields);

@@ -84,6 +84,7 @@ function planKey(
     planning.fault([...path, 'expiresAt'], 'has passed, and the key has not ended: take the key out of the list, or name a moment ahead');
   }
   if (hasEnded) return;
+  planning.own('key', stored?.rootKeyId ?? keyId, stored);
   if (stored) {
     const changed = compareFields(storedKey(stored), fields);
     const update = { keyId, ...pickChanged(wanted, changed) };

@@ -78,6 +78,7 @@ function findProject(planning: Planning, { projectId, name }: TenantProject, sto
 function planProject(planning: Planning, wanted: TenantProject, stored: Project | undefined, path: Path): void {
   const projectId = stored?.projectId ?? randomUUID();
   const place = { project: wanted.name };
+  planning.own('project', projectId, stored);
   planning.check([...path, 'modelLimits'], () => checkModelLimits(wanted.modelLimits ?? []));
   const fields = wantedProject(wanted);
   if (stored) {

@@ -5,6 +5,7 @@ import type { PlanSubscription } from '#contracts/billing/plans.js';
 import type { Project } from '#contracts/billing/projects.js';
 import type { Webhook } from '#contracts/billing/webhooks.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import type { StoredMark } from '../managed/marks.js';
 
 /** An account with what a tenants file can name of it. Keys are those that are in use; webhooks are the operator's. */
 export interface TenantState {
@@ -14,6 +15,8 @@ export interface TenantState {
   keys: ApiKey[];
   budgets: Budget[];
   webhooks: StoredWebhook[];
+  /** What tenants files own, by kind and id. */
+  marks: StoredMark[];
 }
 
 export interface StoredWebhook extends Pick<Webhook, 'webhookId' | 'url' | 'format' | 'allowPrivateNetwork'> {

@@ -50,6 +50,7 @@ function planWebhook(planning: Planning, wanted: TenantWebhook, stored: StoredWe
   const { format = 'json', allowPrivateNetwork = false } = { ...stored, ...withoutAbsent({ ...wanted }) } as TenantWebhook;
   if (!planning.check(path, () => assertDestination({ url, format, allowPrivateNetwork }))) return;
   const webhookId = stored?.webhookId ?? randomUUID();
+  planning.own('webhook', webhookId, stored);
   const place = { name: nameDestination(url) };
   const fields = wantedWebhook(wanted);
   if (stored) {

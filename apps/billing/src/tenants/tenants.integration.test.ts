@@ -5,9 +5,11 @@ import { TenantAccount as TenantAccountClass } from '#contracts/billing/tenants.
 import { makeApiKey } from '#contracts/make-api-key.js';
 import { validatePayload } from '#validation/validate-payload.js';
 import { LedgerFixture } from '../../test/ledger-fixture.js';
-import { createAccount } from '../accounts/accounts.js';
-import { setBudget } from '../budgets/budgets.js';
-import { revokeKey, updateKey } from '../keys/keys.js';
+import { createAccount, listAccounts } from '../accounts/accounts.js';
+import { listProjects } from '../accounts/projects.js';
+import { listBudgets, setBudget } from '../budgets/budgets.js';
+import { listWebhooks } from '../events/webhooks.js';
+import { listKeys, revokeKey, rotateKey, updateKey } from '../keys/keys.js';
 import { exportTenants } from './export-tenants.js';
 import { applyTenant, planTenants } from './tenants.js';
 
@@ -29,7 +31,7 @@ const makeKey = (project: string, name: string): NewTenantKey => {
   return { project, name, keyId: randomUUID(), keyDigest: digestApiKey(key), lastFour: key.slice(-4) };
 };
 const plan = async (account: TenantAccount, prune = false): Promise<AccountPlan> =>
-  (await planTenants(ledger.prisma, [account], prune))[0] as AccountPlan;
+  (await planTenants(ledger.prisma, { accounts: [account], prune }))[0] as AccountPlan;
 const apply = async (account: TenantAccount, { prune = false, newKeys = [] as NewTenantKey[] } = {}) =>
   applyTenant(ledger.prisma, { account: validatePayload(TenantAccountClass, account), prune, newKeys, ...FILE }, DEFAULTS, AUTHOR);
 const summary = ({ changes }: Pick<AccountPlan, 'changes'>): string[] =>
@@ -315,4 +317,80 @@ test('an export is a wanted state in which nothing differs', async () => {
     webhooks: [{ url: 'https://hooks.example.com/secret-path', format: 'json', muted: true }],
   });
   expect(await plan(exported?.account as TenantAccount, true)).toMatchObject({ changes: [], kept: [], faults: [] });
+});
+
+/** Owners by kind, as the lists show them. */
+const owners = async (accountId: string): Promise<Record<string, (string | undefined)[]>> => {
+  const of = async (rows: Promise<{ managedBy?: string }[]>) => (await rows).map(({ managedBy }) => managedBy);
+  return {
+    account: await of(listAccounts(ledger.prisma, { accountId }).then(({ accounts }) => accounts)),
+    projects: await of(listProjects(ledger.prisma, { accountId }).then(({ projects }) => projects)),
+    keys: await of(listKeys(ledger.prisma, { accountId }).then(({ keys }) => keys)),
+    budgets: await of(listBudgets(ledger.prisma, { accountId }).then(({ budgets }) => budgets)),
+    webhooks: await of(listWebhooks(ledger.prisma, { accountId }, AUTHOR).then(({ webhooks }) => webhooks)),
+  };
+};
+const applyFrom = async (
+  source: string,
+  account: TenantAccount,
+  more: { newKeys?: NewTenantKey[]; prune?: boolean; release?: boolean } = {},
+) =>
+  (await applyTenant(ledger.prisma, { account: validatePayload(TenantAccountClass, account), source, ...FILE, ...more }, DEFAULTS, AUTHOR))
+    .reply;
+const planFrom = async (source: string, account: TenantAccount, release = false) =>
+  (await planTenants(ledger.prisma, { accounts: [account], source, release }))[0] as AccountPlan;
+const marked = (source: string, before: number, after: number) => ({
+  ...{ action: 'change', kind: 'mark', name: source },
+  fields: [{ field: 'parts', before, after }],
+});
+
+test('what a file makes is marked without a change of its own; a second apply writes nothing', async () => {
+  const { accountId, changes } = await applyFrom('platform', wanted, { newKeys });
+  expect(changes.filter(({ kind }) => kind === 'mark')).toEqual([]);
+  const all = { account: ['platform'], projects: ['platform'], keys: ['platform', 'platform'], webhooks: ['platform'] };
+  expect(await owners(accountId)).toEqual({ ...all, budgets: Array.from({ length: 4 }, () => 'platform') });
+  const rows = await audit(accountId);
+  expect((await applyFrom('platform', wanted)).changes).toEqual([]);
+  expect(await audit(accountId)).toEqual(rows);
+  await setBudget(ledger.prisma, { accountId, period: 'week', limitPicoUsd: '7' });
+  expect((await owners(accountId)).budgets?.filter((owner) => owner === undefined)).toHaveLength(1);
+  expect((await exportTenants(ledger.prisma, { accountId })).accounts[0]?.managedBy).toBe('platform');
+  expect((await listAccounts(ledger.prisma, { managedBy: 'platform', search: name })).accounts.map((one) => one.accountId)).toEqual([
+    accountId,
+  ]);
+  expect((await listAccounts(ledger.prisma, { managedBy: 'other', search: name })).accounts).toEqual([]);
+});
+
+test('what was there is taken over, and what leaves the file is released, each as one change with its row', async () => {
+  const { accountId } = (await apply(wanted, { newKeys })).reply;
+  const before = (await audit(accountId)).length;
+  expect((await planFrom('a.yaml', wanted)).changes).toEqual([marked('a.yaml', 0, 9)]);
+  expect((await applyFrom('a.yaml', wanted)).changes).toEqual([marked('a.yaml', 0, 9)]);
+  expect((await audit(accountId)).slice(before).map(({ action }) => action)).toEqual(['account.update']);
+  const taken = await planFrom('b.yaml', { name, budgets: wanted.budgets as never });
+  expect([taken.changes, taken.notes]).toEqual([[marked('b.yaml', 0, 2)], ['2 of its parts are taken over from a.yaml']]);
+  const [project] = wanted.projects as [NonNullable<TenantAccount['projects']>[number]];
+  const less = { ...wanted, projects: [{ ...project, keys: [{ name: 'app' }] }] };
+  const left = await planFrom('a.yaml', less);
+  expect([left.changes, left.kept.map(({ key }) => key)]).toEqual([[marked('a.yaml', 9, 7)], ['ci']]);
+  await applyFrom('a.yaml', less);
+  expect((await owners(accountId)).keys).toEqual([undefined, 'a.yaml']);
+  expect((await planFrom('a.yaml', less)).changes).toEqual([]);
+});
+
+test('a mark follows a key through its rotation, and a release removes all marks of its source alone', async () => {
+  const { accountId } = await applyFrom('a.yaml', wanted, { newKeys });
+  await applyFrom('b.yaml', { name, budgets: [{ period: 'week', limitUsd: '1' }] });
+  await rotateKey(ledger.prisma, { keyId: (newKeys[0] as NewTenantKey).keyId, graceSeconds: 60 }, DEFAULTS.keyPepper);
+  expect((await owners(accountId)).keys).toEqual(['a.yaml', 'a.yaml', 'a.yaml']);
+  expect((await planFrom('a.yaml', { name }, true)).changes).toEqual([marked('a.yaml', 8, 0)]);
+  expect((await applyFrom('a.yaml', { name }, { release: true })).changes).toEqual([marked('a.yaml', 8, 0)]);
+  expect(await owners(accountId)).toEqual({
+    account: ['b.yaml'],
+    projects: [undefined],
+    keys: [undefined, undefined, undefined],
+    budgets: expect.arrayContaining(['b.yaml', undefined]),
+    webhooks: [undefined],
+  });
+  expect((await applyFrom('a.yaml', { name }, { release: true })).changes).toEqual([]);
 });

@@ -2,6 +2,7 @@ import {
   type AccountApplyReply,
   type AccountApplyRequest,
   type AccountPlan,
+  type AccountPlanRequest,
   TenantAccount,
   type TenantFault,
 } from '#contracts/billing/tenants.js';
@@ -22,7 +23,10 @@ const STEPS_MAX = 1_000;
 const NAME_LOCK = 0x6e_61_6d_65;
 
 /** Compares accounts with their wanted states, which may break any rule. Changes nothing, and locks nothing. */
-export async function planTenants(prisma: PrismaClient, payloads: readonly unknown[], prune: boolean): Promise<AccountPlan[]> {
+export async function planTenants(
+  prisma: PrismaClient,
+  { accounts: payloads, prune = false, source, release }: { accounts: readonly unknown[] } & Omit<AccountPlanRequest, 'accounts'>,
+): Promise<AccountPlan[]> {
   const checked = payloads.map((payload) => parseTenant(payload));
   const sound = checked.flatMap((one) => ('account' in one ? one.account : []));
   const found = await findAccounts(prisma, sound);
@@ -34,8 +38,8 @@ export async function planTenants(prisma: PrismaClient, payloads: readonly unkno
     const ids = candidates.get(account) ?? [];
     const [id] = ids;
     const state = id === undefined ? undefined : states.get(id);
-    const { faults, steps, removals, notes } = planTenant(account, state);
-    const changes = prune ? withRemovals(steps, removals) : steps;
+    const { faults, steps, removals, notes, marking } = planTenant(account, state, { source, release });
+    const changes = [...(prune ? withRemovals(steps, removals) : steps), ...(marking?.change ? [{ change: marking.change }] : [])];
     return {
       accountId: state?.account.accountId ?? null,
       name: account.name,
@@ -69,19 +73,24 @@ export interface AppliedTenant {
  */
 export async function applyTenant(
   prisma: PrismaClient,
-  { account, prune = false, fileName, fileDigest, newKeys = [] }: AccountApplyRequest,
+  { account, prune = false, source, release, fileName, fileDigest, newKeys = [] }: AccountApplyRequest,
   defaults: TenantDefaults,
   { caller, logger }: Author,
 ): Promise<AppliedTenant> {
   const author = { caller, logger, reason: `${fileName} sha256:${fileDigest}` };
   return auditedTogether(prisma, 'billing', author, async (joined) => {
     const state = await lockTenant(joined, account);
-    const { accountId, faults, ...plan } = planTenant(account, state, newKeys);
+    const { accountId, faults, marking, ...plan } = planTenant(account, state, { newKeys, source, release });
     refuseFaults(faults);
     const steps = prune ? withRemovals(plan.steps, plan.removals) : plan.steps;
     const now = steps.slice(0, STEPS_MAX);
-    for (const { run } of now) await run({ joined, author, newKeys, ...defaults });
-    const reply = { accountId, changes: now.map(({ change }) => change), remaining: steps.length - now.length };
+    const remaining = steps.length - now.length;
+    const applying = { joined, author, newKeys, ...defaults };
+    for (const { run } of now) await run(applying);
+    // Marks come with the last changes: all things are there then.
+    if (remaining === 0) await marking?.run(applying);
+    const marked = remaining === 0 && marking?.change ? [marking.change] : [];
+    const reply = { accountId, changes: [...now.map(({ change }) => change), ...marked], remaining };
     return { reply, stale: now.flatMap((step) => step.stale ?? []) };
   });
 }

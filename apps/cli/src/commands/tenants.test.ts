@@ -111,6 +111,50 @@ test('a new key without a file for its secret changes nothing', async () => {
   expect(applied()).toEqual([]);
 });
 
+test('a new key and a new person ask for both files at once', async () => {
+  const invite = { action: 'create', kind: 'member', name: 'a@b.c', fields: [{ field: 'invite', before: null, after: 'owner' }] } as const;
+  const { err } = await run(['apply', '-f', file], {
+    ...NEW_KEY,
+    changes: [...NEW_KEY.changes, { ...invite, fields: [...invite.fields] }],
+  });
+  expect(err).toBe(
+    'error: a key is new: name a file for the secrets, such as --secrets keys.yaml\na person is new: name a file for their links, such as --invites links.yaml\n',
+  );
+  expect(applied()).toEqual([]);
+});
+
+test('accounts that left a file with a source are released, and with --release those that it names', async () => {
+  const asks: { subject: string; payload: Record<string, unknown> }[] = [];
+  const marks = (before: number): AccountPlan['changes'] => [
+    { action: 'change', kind: 'mark', name: 'platform', fields: [{ field: 'parts', before, after: 0 }] },
+  ];
+  const connect = answering((subject, payload) => {
+    asks.push({ subject, payload: payload as Record<string, unknown> });
+    const { release, accounts } = payload as AccountPlanRequest;
+    if (subject === 'billing.v1.account.list')
+      return { accounts: [{ accountId: 'acme-id' }, { accountId: 'beta-id', name: 'beta' }], nextCursor: null };
+    if (subject === 'billing.v1.account.plan') {
+      return { plans: accounts.map(({ name }) => ({ ...NONE, name, accountId: `${name}-id`, changes: release ? marks(3) : [] })) };
+    }
+    return { accountId: 'id', changes: marks(3), remaining: 0 };
+  });
+  await writeFile(file, `source: platform\n${TEXT}`);
+  expect((await collectRun(['apply', '-f', file], connect)).out).toBe(
+    'account beta\n  ~ managed by platform: 3 -> 0 parts\n\n2 accounts: 0 made, 1 changed, 0 removed\n',
+  );
+  expect(
+    asks.map(({ subject, payload: { managedBy, release, account, source } }) => ({ subject, managedBy, release, account, source })),
+  ).toEqual([
+    { subject: 'billing.v1.account.plan', release: false, source: 'platform' },
+    { subject: 'billing.v1.account.list', managedBy: 'platform' },
+    { subject: 'billing.v1.account.plan', release: true, source: 'platform' },
+    { subject: 'billing.v1.account.apply', release: true, source: 'platform', account: { accountId: 'beta-id', name: 'beta' } },
+  ]);
+  expect((await collectRun(['apply', '-f', file, '--release'], connect)).out).toMatch(
+    /^account acme\n {2}~ managed by platform: 3 -> 0 parts\n\naccount beta/,
+  );
+});
+
 test('the secret of a new key is in its file before billing gets the digest, and nowhere else', async () => {
   let early: Awaited<ReturnType<typeof readSecrets>> = [];
   const { out, err, code } = await run(['apply', '-f', file, '--secrets', secrets], NEW_KEY, {
@@ -123,7 +167,7 @@ test('the secret of a new key is in its file before billing gets the digest, and
   expect(applied()).toEqual([
     {
       account: { name: 'acme', projects: [{ name: 'web', keys: [{ name: 'ci' }] }] },
-      prune: false,
+      ...{ release: false, prune: false, source: 'tenants.yaml' },
       fileName: 'tenants.yaml',
       fileDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
       newKeys: [
@@ -200,7 +244,10 @@ test('what is equal is not applied', async () => {
 
 test('with --json the plan is one document', async () => {
   const { out } = await run(['apply', '-f', file, '--plan', '--json'], NEW_KEY);
-  expect(JSON.parse(out)).toEqual({ file: 'tenants.yaml', digest: expect.any(String), applied: false, accounts: [NEW_KEY] });
+  expect(JSON.parse(out)).toEqual({
+    ...{ file: 'tenants.yaml', source: 'tenants.yaml', digest: expect.any(String) },
+    ...{ applied: false, accounts: [NEW_KEY] },
+  });
 });
 
 test('an export is a file, with remarks on what it cannot name', async () => {

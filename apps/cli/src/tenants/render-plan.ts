@@ -23,7 +23,8 @@ function renderPlan({ name, accountId, changes, kept, notes }: AccountPlan): str
 }
 
 function renderChange(change: TenantChange): string[] {
-  const { action, fields } = change;
+  const { action, kind, name, fields } = change;
+  if (kind === 'mark') return fields.map(({ before, after }) => `  ~ managed by ${name}: ${before} -> ${after} parts`);
   const head = `  ${SIGNS[action]} ${describe(change)}`;
   if (action === 'create')
     return [fields.length === 0 ? head : `${head}: ${fields.map(({ field, after }) => `${field} ${show(after)}`).join(', ')}`];

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
 import type { TenantsFile as Content } from '#contracts/tenants-file.js';
 import { readTextFile } from '../read-file.js';
 import { UsageError } from '../usage-error.js';
@@ -41,6 +42,8 @@ export interface TenantsFile {
   name: string;
   /** Hex SHA-256 of the text. */
   digest: string;
+  /** Owner of what the file names. Undefined: the file does not say. */
+  source: string | undefined;
   /** Unchecked: billing finds their faults. */
   accounts: Content['accounts'];
   /** Returns the fault of a field. One that the file does not have is where its parent is. */
@@ -69,18 +72,23 @@ export function parseTenantsFile(text: string, file: string): TenantsFile {
   };
   const plain = readContent(document, refuse);
   if (!isRecord(plain)) return refuse([], 'must have the field accounts');
-  const unknown = Object.keys(plain).filter((name) => name !== 'accounts');
+  const unknown = Object.keys(plain).filter((name) => name !== 'accounts' && name !== 'source');
   if (unknown.length > 0)
     throw new TenantsFileError(
       file,
       unknown.map((name) => fault([name], 'is not a field')),
     );
-  const { accounts } = plain;
+  const { accounts, source } = plain;
+  if (source !== undefined && !isSource(source)) return refuse(['source'], `must be a text of up to ${NAME_LENGTH_MAX} characters`);
   if (!Array.isArray(accounts)) return refuse(accounts === undefined ? [] : ['accounts'], 'must be a list of accounts');
   const stray = accounts.flatMap((account, index) => (isRecord(account) ? [] : [fault(['accounts', index], 'must be a group of fields')]));
   const faultsInList = [...stray, ...findTwice(accounts, fault)];
   if (faultsInList.length > 0) throw new TenantsFileError(file, faultsInList);
-  return { name: basename(file), digest: createHash('sha256').update(text).digest('hex'), accounts, fault };
+  return { name: basename(file), digest: createHash('sha256').update(text).digest('hex'), source, accounts, fault };
+}
+
+function isSource(value: unknown): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= NAME_LENGTH_MAX;
 }
 
 /** Two entries of one account would undo each other. */

@@ -61,6 +61,8 @@ export interface Account {
   projectsMax: number;
   activeKeysMax: number;
   createdAt: string;
+  /** Source of the tenants file that owns it: the next apply takes back other changes. Absent: none does. */
+  managedBy?: string;
 }
 
 export const accountCreate = new Endpoint<AccountCreateRequest, Account>('billing.v1.account.create', AccountCreateRequest, {
@@ -113,6 +115,11 @@ export class ListRequest {
   @IsOptional() @Text(2_000) cursor?: string;
 }
 
+export class AccountListRequest extends ListRequest {
+  /** Only those that the tenants file of this source owns. */
+  @IsOptional() @Text(NAME_LENGTH_MAX) managedBy?: string;
+}
+
 /** An account in a list, with its balance at this moment. */
 export interface AccountRow extends Account {
   balance: Balance;
@@ -122,6 +129,6 @@ export interface AccountListReply extends Paged {
   accounts: AccountRow[];
 }
 
-export const accountList = new Endpoint<ListRequest, AccountListReply>('billing.v1.account.list', ListRequest, {
+export const accountList = new Endpoint<AccountListRequest, AccountListReply>('billing.v1.account.list', AccountListRequest, {
   about: 'All accounts with their balances, oldest first',
 });

@@ -81,6 +81,8 @@ export interface Budget extends BudgetAmounts {
   /** End of the window: from then on nothing is spent or held. Null for `total`. */
   resetsAt: string | null;
   createdAt: string;
+  /** Source of the tenants file that owns it: the next apply takes back other changes. Absent: none does. */
+  managedBy?: string;
 }
 
 /**

@@ -94,6 +94,8 @@ export interface ApiKey {
   /** Key that a rotation made in its place. */
   replacedBy: string | null;
   revokedAt: string | null;
+  /** Source of the tenants file that owns it: the next apply takes back other changes. Absent: none does. */
+  managedBy?: string;
 }
 
 export interface CreatedKey extends ApiKey {

@@ -35,6 +35,8 @@ export interface Project {
   /** Names of `metadata` pairs of requests that are their tags. */
   tags: string[];
   createdAt: string;
+  /** Source of the tenants file that owns it: the next apply takes back other changes. Absent: none does. */
+  managedBy?: string;
 }
 
 /**

@@ -52,9 +52,9 @@ export class TenantBudget {
   @IsOptional() @IsInt() @Min(1) @Max(MONTH_START_MAX) startDay?: number;
   /** Percentages of the limit that are events. Default: 50, 80 and 100. Empty: none. */
   @IsOptional() @IsArray() @ArrayMaxSize(10) @IsInt({ each: true }) @Min(1, { each: true }) @Max(100, { each: true }) thresholds?: number[];
-  /** `user`, or `tag:<name>`: each end user, or each value of the tag, has the limit for itself. */
+  /** `user`, `client`, `session`, `agent` or `tag:<name>`: each of its values has the limit for itself. */
   @IsOptional() @Matches(DIMENSION) dimension?: string;
-  /** With `dimension`: this user or value alone. */
+  /** With `dimension`: this value alone. */
   @IsOptional() @NormalizedValue() @AttributionValue() value?: string;
 }
 
@@ -147,10 +147,14 @@ export class AccountPlanRequest {
   @IsArray() @ArrayMaxSize(PLANNED_ACCOUNTS_MAX) accounts!: TenantAccount[];
   /** True: what a list of the wanted state does not name is removed. */
   @IsOptional() @IsBoolean() prune?: boolean;
+  /** Owner of what the wanted states name, which gets its mark. Absent: no marks are compared. */
+  @IsOptional() @Text(NAME_LENGTH_MAX) source?: string;
+  /** True: only the marks of the source are removed. */
+  @IsOptional() @IsBoolean() release?: boolean;
 }
 
-/** Members are the panel's. */
-export type TenantKind = 'account' | 'credit' | 'project' | 'key' | 'budget' | 'webhook' | 'member';
+/** Members are the panel's. A `mark` says what the file owns: its fields are numbers of parts. */
+export type TenantKind = 'account' | 'credit' | 'project' | 'key' | 'budget' | 'webhook' | 'member' | 'mark';
 
 /** One difference between an account and its wanted state. Never has a secret. */
 export interface TenantChange {
@@ -159,7 +163,7 @@ export interface TenantChange {
   /** Names of the project and the key that are changed or have the budget. */
   project?: string;
   key?: string;
-  /** Period, unit and value of a budget; origin of a webhook; e-mail of a member. */
+  /** Period, unit and value of a budget; origin of a webhook; e-mail of a member; source of a mark. */
   name?: string;
   fields: { field: string; before: unknown; after: unknown }[];
 }
@@ -206,6 +210,9 @@ export class NewTenantKey {
 export class AccountApplyRequest {
   @Nested(() => TenantAccount) account!: TenantAccount;
   @IsOptional() @IsBoolean() prune?: boolean;
+  /** As in `account.plan`. */
+  @IsOptional() @Text(NAME_LENGTH_MAX) source?: string;
+  @IsOptional() @IsBoolean() release?: boolean;
   /** The file of the wanted state, for the journal. */
   @Text(NAME_LENGTH_MAX) fileName!: string;
   /** Hex SHA-256 of the file. */
@@ -246,6 +253,8 @@ export interface AccountExportReply extends Paged {
 export interface ExportedAccount {
   accountId: string;
   account: TenantAccount;
+  /** Source of the tenants file that owns it. Absent: none does. */
+  managedBy?: string;
   /** Parts of the account that its wanted state cannot name, such as keys without a name. */
   leftOut: string[];
 }

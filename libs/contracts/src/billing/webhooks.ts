@@ -31,6 +31,8 @@ export interface Webhook {
   deadLetters: number;
   /** Time of the first of these events. Null: there are none. */
   deadSince: string | null;
+  /** Source of the tenants file that owns it: the next apply takes back other changes. Absent: none does. */
+  managedBy?: string;
 }
 
 /** The secret is shown once. */

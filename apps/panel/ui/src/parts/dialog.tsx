@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } f
 import { useChange } from '../data/api.js';
 import { Button, IconButton } from './button.js';
 import styles from './dialog.module.css';
+import { ManagedNote } from './managed.js';
 import { Failure } from './page.js';
 
 interface DialogProps {
@@ -11,12 +12,14 @@ interface DialogProps {
   onClose?: () => void;
   /** Called on Escape. Absent: Escape closes the dialog. */
   onEscape?: () => void;
+  /** Source of the tenants file that owns what the dialog changes. */
+  managedBy?: string | undefined;
   /** A text of the dialog was copied by hand. */
   onCopy?: () => void;
 }
 
 /** A modal dialog. The browser keeps the focus inside and returns it. Mount it to open it. */
-export function Dialog({ title, children, onClose, onEscape = onClose, onCopy }: DialogProps) {
+export function Dialog({ title, children, onClose, onEscape = onClose, managedBy, onCopy }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   // Before the dialog leaves the document: a browser returns the focus only from one that is in it.
@@ -47,7 +50,10 @@ export function Dialog({ title, children, onClose, onEscape = onClose, onCopy }:
         <h2 id={titleId}>{title}</h2>
         {onClose && <IconButton icon="close" label="Close" onClick={onClose} />}
       </header>
-      <div className={styles.body}>{children}</div>
+      <div className={styles.body}>
+        {managedBy !== undefined && <ManagedNote by={managedBy} />}
+        {children}
+      </div>
     </dialog>
   );
 }
@@ -85,12 +91,13 @@ export function DialogActions({ children }: { children: ReactNode }) {
 interface DialogFormProps extends FormProps {
   title: string;
   onClose: () => void;
+  managedBy?: string | undefined;
   /** Further buttons, before the others. */
   actions?: ReactNode;
 }
 
 /** A dialog with a form. */
-export function DialogForm({ title, onClose, actions, ...form }: DialogFormProps) {
+export function DialogForm({ title, onClose, managedBy, actions, ...form }: DialogFormProps) {
   const placeButton = (button: ReactNode) => (
     <DialogActions>
       {actions}
@@ -99,7 +106,7 @@ export function DialogForm({ title, onClose, actions, ...form }: DialogFormProps
     </DialogActions>
   );
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} managedBy={managedBy}>
       <Form {...form} placeButton={placeButton} />
     </Dialog>
   );
@@ -113,14 +120,15 @@ interface ConfirmProps {
   /** Text of the button that does not. */
   keep?: string;
   path: string;
+  managedBy?: string | undefined;
   onClose: () => void;
 }
 
 /** Asks before `DELETE path`. */
-export function Confirm({ title, text, action, keep = 'Cancel', path, onClose }: ConfirmProps) {
+export function Confirm({ title, text, action, keep = 'Cancel', path, managedBy, onClose }: ConfirmProps) {
   const deleting = useChange<unknown>(() => ({ method: 'DELETE', path }));
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} managedBy={managedBy}>
       <p>{text}</p>
       {deleting.error && <Failure error={deleting.error} />}
       <DialogActions>

@@ -25,6 +25,7 @@ import { Badge } from '../../parts/badge.js';
 import { Button, MoreButton } from '../../parts/button.js';
 import { DialogForm } from '../../parts/dialog.js';
 import { LimitField, SearchField, TextField } from '../../parts/field.js';
+import { WithOwner } from '../../parts/managed.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { Card, Empty, Page } from '../../parts/page.js';
@@ -83,10 +84,10 @@ export function Accounts() {
               head: 'Name',
               grow: true,
               sort: 'name',
-              cell: ({ accountId, name, statusReason, pricePlan }) => (
+              cell: ({ accountId, name, statusReason, pricePlan, managedBy }) => (
                 <TwoLines
                   main={<Link to={linkTo('overview', accountId)}>{name}</Link>}
-                  more={statusReason ?? (pricePlan ? `price plan ${pricePlan}` : accountId)}
+                  more={<WithOwner by={managedBy}>{statusReason ?? (pricePlan ? `price plan ${pricePlan}` : accountId)}</WithOwner>}
                 />
               ),
             },
@@ -203,7 +204,14 @@ export function AccountLimits({ account, onClose }: { account: ShownAccount; onC
     } satisfies AccountUpdateBody,
   }));
   return (
-    <DialogForm title={`Limits: ${account.name}`} submit="Save" change={saving} onDone={onClose} onClose={onClose}>
+    <DialogForm
+      managedBy={account.managedBy}
+      title={`Limits: ${account.name}`}
+      submit="Save"
+      change={saving}
+      onDone={onClose}
+      onClose={onClose}
+    >
       <p>All projects of the account share these limits. Each project and key also has its own.</p>
       <LimitField label="Requests a minute" max={REQUESTS_PER_MINUTE_MAX} value={perMinute} onText={setPerMinute} />
       <LimitField label="Concurrent requests" max={CONCURRENCY_MAX} value={atOnce} onText={setAtOnce} />

@@ -7,7 +7,7 @@ import { TextField } from '../../parts/field.js';
 
 /** Freezes an active account with a reason, or makes a frozen one active again. */
 export function FreezeAccount({
-  account: { accountId, name, status, statusReason },
+  account: { accountId, name, status, statusReason, managedBy },
   onClose,
 }: {
   account: AccountRow;
@@ -28,6 +28,7 @@ export function FreezeAccount({
       submit={isFrozen ? 'Unfreeze account' : 'Freeze account'}
       look={isFrozen ? 'primary' : 'danger'}
       change={saving}
+      managedBy={managedBy}
       onDone={onClose}
       onClose={onClose}
     >

@@ -10,6 +10,7 @@ import { useBudgetTargets } from '../../data/use-budget-targets.js';
 import { BudgetAmount, BudgetUse } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';
 import { Chosen } from '../../parts/filter-bar.js';
+import { WithOwner } from '../../parts/managed.js';
 import { Moment } from '../../parts/moment.js';
 import { OnePrecision } from '../../parts/money.js';
 import { Card, Empty, Page } from '../../parts/page.js';
@@ -65,7 +66,10 @@ export function Budgets() {
                 head: 'Budget of',
                 grow: true,
                 cell: (budget) => (
-                  <TwoLines main={<Link to={targetHref(budget)}>{targetName(budget)}</Link>} more={PERIODS[budget.period].each} />
+                  <TwoLines
+                    main={<Link to={targetHref(budget)}>{targetName(budget)}</Link>}
+                    more={<WithOwner by={budget.managedBy}>{PERIODS[budget.period].each}</WithOwner>}
+                  />
                 ),
               },
               { head: 'Spent', cell: (budget) => <BudgetUse budget={budget} /> },

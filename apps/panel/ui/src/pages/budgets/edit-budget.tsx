@@ -102,6 +102,7 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
         text="Requests that it would refuse are then limited by other budgets and the balance of the account alone."
         action="Remove budget"
         path={`/accounts/${account}/budgets/${budget.budgetId}`}
+        managedBy={budget.managedBy}
         onClose={onClose}
       />
     );
@@ -110,6 +111,7 @@ export function EditBudget({ budget: opened, budgets, onClose }: EditBudgetProps
     <DialogForm
       title={budget ? changeTitle(budget, targetName(budget)) : 'New budget'}
       submit={budget ? 'Save' : 'Create budget'}
+      managedBy={budget?.managedBy}
       change={setting}
       onDone={onClose}
       onClose={onClose}

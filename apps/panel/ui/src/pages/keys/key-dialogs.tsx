@@ -42,6 +42,7 @@ export function EditKey({ apiKey, mayRotate, onAction, onClose }: EditKeyProps) 
   return (
     <DialogForm
       title={keyTitle(apiKey)}
+      managedBy={apiKey.managedBy}
       submit="Save"
       change={saving}
       onDone={onClose}
@@ -115,6 +116,7 @@ export function RevokeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
       text="Programs with this key get 401 within seconds, and its running requests are stopped and billed for what they received. A revoked key stays revoked."
       action="Revoke key"
       path={`/keys/${apiKey.keyId}`}
+      managedBy={apiKey.managedBy}
       onClose={onClose}
     />
   );

@@ -7,6 +7,7 @@ import { count, decimalsForAll } from '../../format/numbers.js';
 import { Badge } from '../../parts/badge.js';
 import { TightestBudget } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';
+import { WithOwner } from '../../parts/managed.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { ProjectLink } from '../../parts/project-link.js';
@@ -141,12 +142,12 @@ function selectColumn(keys: readonly KeyRow[], { ids, onChange }: Selection): Co
   };
 }
 
-function Hint({ apiKey: { lastFour, note }, project }: { apiKey: KeyRow; project: ReactNode }) {
+function Hint({ apiKey: { lastFour, note, managedBy }, project }: { apiKey: KeyRow; project: ReactNode }) {
   return (
-    <>
+    <WithOwner by={managedBy}>
       {project} · <code>…{lastFour}</code>
       {note && ` · ${note}`}
-    </>
+    </WithOwner>
   );
 }
 

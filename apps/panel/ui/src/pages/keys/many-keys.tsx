@@ -86,7 +86,14 @@ function ExpireMany({ keys, onClose }: OfSeveral) {
     }),
   );
   return (
-    <DialogForm title={`End ${plural(keys.length, 'key')}`} submit="Set the end" change={ending} onDone={onClose} onClose={onClose}>
+    <DialogForm
+      managedBy={listOwners(keys)}
+      title={`End ${plural(keys.length, 'key')}`}
+      submit="Set the end"
+      change={ending}
+      onDone={onClose}
+      onClose={onClose}
+    >
       <p>From that day on, programs with these keys get 401.</p>
       <SelectField
         label="They end"
@@ -102,7 +109,7 @@ function ExpireMany({ keys, onClose }: OfSeveral) {
 function RevokeMany({ keys, onClose }: OfSeveral) {
   const revoking = useEach(keys, ({ keyId }) => callApi('DELETE', `/keys/${keyId}`));
   return (
-    <Dialog title={`Revoke ${plural(keys.length, 'key')}?`} onClose={onClose}>
+    <Dialog title={`Revoke ${plural(keys.length, 'key')}?`} onClose={onClose} managedBy={listOwners(keys)}>
       <p>
         Programs with these keys get 401 within seconds, and running requests are stopped and billed for what they received. Revoked keys
         stay revoked.
@@ -121,6 +128,11 @@ function RevokeMany({ keys, onClose }: OfSeveral) {
       </DialogActions>
     </Dialog>
   );
+}
+
+/** Names the tenants files that own some of the keys. */
+function listOwners(keys: readonly KeyRow[]): string | undefined {
+  return [...new Set(keys.flatMap(({ managedBy }) => managedBy ?? []))].join(', ') || undefined;
 }
 
 interface Result<Reply> {

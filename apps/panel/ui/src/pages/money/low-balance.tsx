@@ -7,7 +7,13 @@ import { DialogForm } from '../../parts/dialog.js';
 import { AmountField } from '../../parts/field.js';
 
 /** Changes the amount below which the people and webhooks of an account are told of its balance. */
-export function LowBalance({ account: { accountId, name, lowBalancePicoUsd }, onClose }: { account: AccountRow; onClose: () => void }) {
+export function LowBalance({
+  account: { accountId, name, lowBalancePicoUsd, managedBy },
+  onClose,
+}: {
+  account: AccountRow;
+  onClose: () => void;
+}) {
   const [usd, setUsd] = useState(() => renderUsd(BigInt(lowBalancePicoUsd ?? 0)));
   const read = readUsd(usd);
   const saving = useChange<ShownAccount>(() => ({
@@ -20,6 +26,7 @@ export function LowBalance({ account: { accountId, name, lowBalancePicoUsd }, on
       title={`Low balance: ${name}`}
       submit="Save"
       change={saving}
+      managedBy={managedBy}
       onDone={onClose}
       onClose={onClose}
       disabled={read.amount === undefined}

@@ -8,7 +8,7 @@ import { listPlanChoices } from './price-plan-words.js';
 
 /** Changes the price plan of an account, at once or from a day on. */
 export function PricePlan({
-  account: { accountId, name, pricePlan, nextPricePlan },
+  account: { accountId, name, pricePlan, nextPricePlan, managedBy },
   onClose,
 }: {
   account: AccountRow;
@@ -25,7 +25,15 @@ export function PricePlan({
     body: { pricePlan: plan || null, ...(from && { pricePlanFrom: `${from}T00:00:00Z` }) } satisfies AccountUpdateBody,
   }));
   return (
-    <DialogForm title={`Price plan: ${name}`} submit="Save" change={saving} onDone={onClose} onClose={onClose} disabled={!data || isPast}>
+    <DialogForm
+      managedBy={managedBy}
+      title={`Price plan: ${name}`}
+      submit="Save"
+      change={saving}
+      onDone={onClose}
+      onClose={onClose}
+      disabled={!data || isPast}
+    >
       <p>Requests that begin afterwards have its prices; running ones keep theirs. A plan that waits for its day is replaced.</p>
       <SelectField label="Price plan" options={listPlanChoices(data?.pricePlans ?? [], present)} value={plan} onChoose={setPlan} />
       <TextField

@@ -36,6 +36,7 @@ export function EditWebhook({ webhook, onAsk, onClose }: EditWebhookProps) {
     <DialogForm
       title={`Notifications to ${splitUrl(webhook.url).host}`}
       submit="Save"
+      managedBy={webhook.managedBy}
       change={saving}
       onDone={onClose}
       onClose={onClose}

@@ -6,6 +6,7 @@ import { useSession } from '../../data/session.js';
 import { Badge } from '../../parts/badge.js';
 import { Button } from '../../parts/button.js';
 import { MailFailure } from '../../parts/mail-failure.js';
+import { WithOwner } from '../../parts/managed.js';
 import { Moment } from '../../parts/moment.js';
 import { Card, Empty, Page } from '../../parts/page.js';
 import { Table, TwoLines } from '../../parts/table.js';
@@ -94,7 +95,7 @@ function Address({ webhook, href }: { webhook: Webhook; href: string }) {
           {host}
         </Link>
       }
-      more={webhook.accountId === null ? `${path} · events of all accounts` : path}
+      more={<WithOwner by={webhook.managedBy}>{webhook.accountId === null ? `${path} · events of all accounts` : path}</WithOwner>}
     />
   );
 }

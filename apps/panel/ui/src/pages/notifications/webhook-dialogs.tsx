@@ -98,6 +98,7 @@ export function RemoveWebhook({ webhook, onClose }: { webhook: Webhook; onClose:
       text={`It gets nothing from now on, and what waits for it is lost.${webhook.format === 'mail' ? '' : ' Its secret never comes back.'}`}
       action="Remove notification"
       path={`/accounts/${account}/webhooks/${webhook.webhookId}`}
+      managedBy={webhook.managedBy}
       onClose={onClose}
     />
   );

@@ -243,7 +243,7 @@ function Budgets({ data: { budgets, keys } }: { data: ProjectDetails }) {
 }
 
 function Limits({ project }: { project: Project }) {
-  const { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits = [], tags, projectId, createdAt } = project;
+  const { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits = [], tags, projectId, createdAt, managedBy } = project;
   return (
     <Card title="Limits" note="its keys share them">
       <dl className={styles.facts}>
@@ -252,6 +252,7 @@ function Limits({ project }: { project: Project }) {
         <Fact name="Tokens a minute">{tokensPerMinuteMax === null ? 'no limit' : count(tokensPerMinuteMax)}</Fact>
         {modelLimits.length > 0 && <Fact name="Limits by model">{modelLimits.map(({ model }) => model).join(', ')}</Fact>}
         {tags.length > 0 && <Fact name="Tags">{tags.join(', ')}</Fact>}
+        {managedBy !== undefined && <Fact name="Managed by">{managedBy}</Fact>}
         <Fact name="Created">{relativeTime(createdAt, Date.now())}</Fact>
         <Fact name="Id">
           <code title={projectId}>{shortId(projectId)}</code>

@@ -12,6 +12,7 @@ import { TightestBudget } from '../../parts/budget-use.js';
 import { Button } from '../../parts/button.js';
 import { DialogForm } from '../../parts/dialog.js';
 import { LimitField, SelectField, TextField } from '../../parts/field.js';
+import { WithOwner } from '../../parts/managed.js';
 import { Money, OnePrecision } from '../../parts/money.js';
 import { Card, Empty, Page } from '../../parts/page.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
@@ -53,13 +54,15 @@ export function Projects() {
               {
                 head: 'Name',
                 grow: true,
-                cell: ({ projectId, name }) => (
+                cell: ({ projectId, name, managedBy }) => (
                   <TwoLines
                     main={<Link to={linkTo(`projects/${projectId}`)}>{name}</Link>}
                     more={
-                      <Link to={linkTo('keys') + writeFilters({ project: projectId })}>
-                        {plural(keys?.filter((key) => key.projectId === projectId && key.status === 'active').length ?? 0, 'key')}
-                      </Link>
+                      <WithOwner by={managedBy}>
+                        <Link to={linkTo('keys') + writeFilters({ project: projectId })}>
+                          {plural(keys?.filter((key) => key.projectId === projectId && key.status === 'active').length ?? 0, 'key')}
+                        </Link>
+                      </WithOwner>
                     }
                   />
                 ),
@@ -134,6 +137,7 @@ export function EditProject({ project, onMade, onClose }: EditProjectProps) {
   return (
     <DialogForm
       title={project ? project.name : 'New project'}
+      managedBy={project?.managedBy}
       submit={project ? 'Save' : 'Create project'}
       change={saving}
       onDone={() => {

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import { digestApiKey } from '#contracts/api-key.js';
+import { keyList } from '#contracts/billing/keys.js';
+import type { NewTenantKey, TenantChange } from '#contracts/billing/tenants.js';
+import { makeApiKey } from '#contracts/make-api-key.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { UsageError } from '../usage-error.js';
+import type { PlannedAccount } from './plan-file.js';
+import { type KeySecret, readSecrets, type SecretsFormat, writeSecrets } from './secrets-file.js';
+
+/** The keys that are new, by the names of their accounts. */
+export type NewKeys = ReadonlyMap<string, NewTenantKey[]>;
+
+/** Demands a file for each kind of secret that an apply makes. @throws {UsageError} which names all that are missing. */
+export function demandFiles(planned: readonly PlannedAccount[], files: { secrets: string | undefined; invites: string | undefined }): void {
+  const keys = files.secrets === undefined ? listNewKeys(planned).length : 0;
+  const people = files.invites === undefined ? planned.flatMap(({ plan }) => plan.changes.filter(isInvite)).length : 0;
+  const missing = [
+    ...(keys === 0
+      ? []
+      : [`${keys === 1 ? 'a key is' : `${keys} keys are`} new: name a file for the secrets, such as --secrets keys.yaml`]),
+    ...(people === 0
+      ? []
+      : [`${people === 1 ? 'a person is' : `${people} people are`} new: name a file for their links, such as --invites links.yaml`]),
+  ];
+  if (missing.length > 0) throw new UsageError(missing.join('\n'));
+}
+
+/**
+ * Makes the keys that are new and writes their secrets, before billing gets the digests. After a crash in between, the next run finds the
+ * secrets and uses them: none of their keys is there yet.
+ */
+export async function keepSecrets(
+  messaging: Messaging,
+  planned: readonly PlannedAccount[],
+  file: string | undefined,
+  format: SecretsFormat,
+): Promise<NewKeys> {
+  const wanted = listNewKeys(planned);
+  if (wanted.length === 0 || file === undefined) return new Map();
+  if (new Set(wanted.map(renderPlace)).size < wanted.length) {
+    throw new UsageError('two accounts of one name have new keys of one name: apply each from a file of its own');
+  }
+  const kept = new Map((await readSecrets(file)).map((secret) => [renderPlace(secret), secret]));
+  const before = kept.size;
+  let isChanged = false;
+  for (const place of wanted) {
+    const found = kept.get(renderPlace(place));
+    if (found && !(await hasKey(messaging, found.keyId))) continue;
+    kept.set(renderPlace(place), { ...place, keyId: randomUUID(), key: makeApiKey() });
+    isChanged = true;
+  }
+  if (isChanged || before !== kept.size) await writeSecrets(file, [...kept.values()], format);
+  const made = wanted.map((place) => kept.get(renderPlace(place)) as KeySecret);
+  const rows = made.map(({ account, project, name, keyId, key }) => ({
+    account,
+    row: { project, name, keyId, keyDigest: digestApiKey(key), lastFour: key.slice(-4) },
+  }));
+  return new Map([...Map.groupBy(rows, ({ account }) => account)].map(([account, found]) => [account, found.map(({ row }) => row)]));
+}
+
+function listNewKeys(planned: readonly PlannedAccount[]): Pick<KeySecret, 'account' | 'project' | 'name'>[] {
+  return planned.flatMap(({ plan: { name: account, changes } }) =>
+    changes.flatMap(({ action, kind, project = '', key = '' }) =>
+      action === 'create' && kind === 'key' ? [{ account, project, name: key }] : [],
+    ),
+  );
+}
+
+function isInvite({ action, kind, fields: [field] }: TenantChange): boolean {
+  return kind === 'member' && action !== 'remove' && field?.field === 'invite';
+}
+
+function renderPlace({ account, project, name }: Pick<KeySecret, 'account' | 'project' | 'name'>): string {
+  return JSON.stringify([account, project, name]);
+}
+
+async function hasKey(messaging: Messaging, keyId: string): Promise<boolean> {
+  return (await messaging.request(keyList, { keyId })).keys.length > 0;
+}
