@@ -56,8 +56,8 @@ export async function audited<Result>(
 
 /**
  * Runs `work` in one transaction. Each `audited` with the client that `work` gets joins it: their changes and audit rows are committed
- * together, or none is. The rows are written last, because the journal is locked from the first one on. A transaction of `work` that names an
- * isolation level only reads, and stays one of its own.
+ * together, or none is. The rows are written last, because the journal is locked from the first one on. It takes one connection: a second one
+ * would be waited for while rows are locked.
  */
 export function auditedTogether<Result>(
   prisma: PrismaClient,
@@ -67,15 +67,22 @@ export function auditedTogether<Result>(
 ): Promise<Result> {
   return audited(prisma, journal, author, async (tx) => {
     const changes: AuditedChange[] = [];
-    const joined = joinTransaction(prisma, tx);
+    const joined = joinTransaction(tx);
     together.set(joined, { tx, changes });
     return { result: await work(joined), change: changes };
   });
 }
 
-function joinTransaction(prisma: PrismaClient, tx: Prisma.TransactionClient): PrismaClient {
-  const transaction = (work: (tx: Prisma.TransactionClient) => Promise<unknown>, options?: { isolationLevel?: string }) =>
-    options?.isolationLevel === undefined ? work(tx) : prisma.$transaction(work, options as never);
+/** True for a client of `auditedTogether`. Its transaction sees what others commit meanwhile. */
+export function isJoined(prisma: PrismaClient): boolean {
+  return together.has(prisma);
+}
+
+function joinTransaction(tx: Prisma.TransactionClient): PrismaClient {
+  const transaction = (work: (tx: Prisma.TransactionClient) => Promise<unknown>, options?: { isolationLevel?: string }) => {
+    if (options?.isolationLevel !== undefined) throw new TypeError('a joined transaction has the isolation of the one that it joins');
+    return work(tx);
+  };
   return new Proxy(tx as PrismaClient, {
     get: (target, name) => (name === '$transaction' ? transaction : Reflect.get(target, name)),
   });

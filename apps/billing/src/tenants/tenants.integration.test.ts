@@ -3,8 +3,9 @@ import { digestApiKey } from '#contracts/api-key.js';
 import type { AccountPlan, NewTenantKey, TenantAccount } from '#contracts/billing/tenants.js';
 import { TenantAccount as TenantAccountClass } from '#contracts/billing/tenants.js';
 import { makeApiKey } from '#contracts/make-api-key.js';
+import { createPrismaClient } from '#database/prisma-client.js';
 import { validatePayload } from '#validation/validate-payload.js';
-import { LedgerFixture } from '../../test/ledger-fixture.js';
+import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { createAccount, listAccounts } from '../accounts/accounts.js';
 import { listProjects } from '../accounts/projects.js';
 import { listBudgets, setBudget } from '../budgets/budgets.js';
@@ -393,4 +394,36 @@ test('a mark follows a key through its rotation, and a release removes all marks
     webhooks: [undefined],
   });
   expect((await applyFrom('a.yaml', { name }, { release: true })).changes).toEqual([]);
+});
+
+test('new budgets count what was spent before, in the one connection of their transaction', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const spend = async (tokens: number): Promise<void> => {
+    const reserve = makeReserve(customer, 100n);
+    await lanes.reserve(reserve);
+    await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(tokens) });
+  };
+  await spend(7);
+  await ledger.closeUsage();
+  await spend(5);
+  const only = createPrismaClient({ url: ledger.url, applicationName: 'one', connectionsMax: 1, connectTimeoutMs: 2_000 });
+  try {
+    const account = validatePayload(TenantAccountClass, {
+      accountId: customer.accountId,
+      name,
+      budgets: [
+        { period: 'total', limitUsd: '1' },
+        { period: 'day', limitTokens: 100 },
+      ],
+    });
+    await applyTenant(only, { account, ...FILE }, DEFAULTS, AUTHOR);
+  } finally {
+    await only.$disconnect();
+  }
+  const { budgets } = await listBudgets(ledger.prisma, { accountId: customer.accountId });
+  expect(budgets.map(({ period, spentPicoUsd, spentTokens }) => ({ period, spentPicoUsd, spentTokens }))).toEqual([
+    { period: 'total', spentPicoUsd: '12' },
+    { period: 'day', spentTokens: 12 },
+  ]);
 });

@@ -1,3 +1,4 @@
+import { isJoined } from '#database/audit-journal.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { DETACHED_TO } from './usage-entries.js';
 
@@ -22,14 +23,21 @@ export function inUsageSnapshot<Result>(
   prisma: PrismaClient,
   work: (snapshot: Prisma.TransactionClient, state: UsageState) => Promise<Result>,
 ): Promise<Result> {
-  return prisma.$transaction(
-    async (snapshot) => {
-      const [state] = await snapshot.$queryRaw<
-        UsageState[]
-      >`SELECT closed_to AS "closedTo", newest_at AS "newestAt", ${Prisma.raw(DETACHED_TO)} AS "detachedTo" FROM billing.usage_state`;
-      if (!state) throw new TypeError('billing.usage_state has no row');
-      return await work(snapshot, state);
-    },
-    { isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead, timeout: TRANSACTION_TIMEOUT_MS },
-  );
+  // A transaction that joins another has no snapshot of its own, so that it keeps the rollups as they are until its end: no slice is added.
+  if (isJoined(prisma)) return prisma.$transaction((tx) => readIn(tx, Prisma.sql`FOR SHARE`, work));
+  return prisma.$transaction((snapshot) => readIn(snapshot, Prisma.empty, work), {
+    isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead,
+    timeout: TRANSACTION_TIMEOUT_MS,
+  });
+}
+
+async function readIn<Result>(
+  tx: Prisma.TransactionClient,
+  lock: Prisma.Sql,
+  work: (snapshot: Prisma.TransactionClient, state: UsageState) => Promise<Result>,
+): Promise<Result> {
+  const [state] = await tx.$queryRaw<UsageState[]>`SELECT closed_to AS "closedTo", newest_at AS "newestAt",
+    ${Prisma.raw(DETACHED_TO)} AS "detachedTo" FROM billing.usage_state ${lock}`;
+  if (!state) throw new TypeError('billing.usage_state has no row');
+  return work(tx, state);
 }
