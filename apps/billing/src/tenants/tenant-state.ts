@@ -15,7 +15,7 @@ export interface TenantState {
   keys: ApiKey[];
   budgets: Budget[];
   webhooks: StoredWebhook[];
-  /** What tenants files own, by kind and id. */
+  /** Marks of what tenants files own. */
   marks: StoredMark[];
 }
 

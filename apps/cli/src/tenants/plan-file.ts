@@ -7,6 +7,9 @@ import { type TenantsFile, TenantsFileError } from './tenants-file.js';
 /** Comparing reads a few rows of each account. */
 export const PLAN_MS = 60_000;
 
+/** Billing compares one batch while it reads the rows of another. */
+const REQUESTS_AT_ONCE = 2;
+
 /** An account of a file, its list of people, whom the panel knows, and what differs. */
 export interface PlannedAccount {
   account: TenantAccount;
@@ -69,14 +72,21 @@ async function planAll(
   entries: readonly Entry[],
   options: { prune: boolean; release: boolean; source: string },
 ): Promise<AccountPlan[]> {
-  const plans: AccountPlan[] = [];
-  for (let from = 0; from < entries.length; from += PLANNED_ACCOUNTS_MAX) {
-    const batch = entries.slice(from, from + PLANNED_ACCOUNTS_MAX);
-    const request = { accounts: batch.map(({ account }) => account), ...options };
-    const reply = await messaging.request(accountPlan, request, { timeoutMs: PLAN_MS });
-    plans.push(...(options.release ? reply.plans : await planMembers(messaging, batch, reply.plans, options.prune)));
-  }
-  return plans;
+  const batches = Array.from({ length: Math.ceil(entries.length / PLANNED_ACCOUNTS_MAX) }, (_, at) =>
+    entries.slice(at * PLANNED_ACCOUNTS_MAX, (at + 1) * PLANNED_ACCOUNTS_MAX),
+  );
+  const plans: AccountPlan[][] = [];
+  let next = 0;
+  const planNext = async (): Promise<void> => {
+    for (let at = next++; at < batches.length; at = next++) {
+      const batch = batches[at] ?? [];
+      const request = { accounts: batch.map(({ account }) => account), ...options };
+      const reply = await messaging.request(accountPlan, request, { timeoutMs: PLAN_MS });
+      plans[at] = options.release ? reply.plans : await planMembers(messaging, batch, reply.plans, options.prune);
+    }
+  };
+  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, planNext));
+  return plans.flat();
 }
 
 type Entry = Pick<PlannedAccount, 'account' | 'members'>;
