@@ -58,6 +58,28 @@ test.each([
   expect(faults(text)).toEqual([fault]);
 });
 
+test.each([
+  ['Windows line ends', TEXT.replaceAll('\n', '\r\n')],
+  ['a byte order mark', `\uFEFF${TEXT}`],
+  ['tabs between values and comments', TEXT.replace('name: acme', 'name:\tacme\t# the first')],
+])('%s change neither the accounts nor the places', (_, text) => {
+  const [plain, read] = [parseTenantsFile(TEXT, 'tenants.yaml'), parseTenantsFile(text, 'tenants.yaml')];
+  expect(read.accounts).toEqual(plain.accounts);
+  const path = ['accounts', 0, 'projects', 0, 'keys', 1, 'name'];
+  expect(read.fault(path, 'is wrong')).toEqual(plain.fault(path, 'is wrong'));
+});
+
+test.each([
+  ['accounts:\n  - name: a\n\tprojects: []\n', { line: 3, column: 1, problem: 'not valid YAML: Tabs are not allowed as indentation' }],
+  ['accounts:\n  - name: *who\n', { line: 2, column: 11, problem: '*who names no anchor before it' }],
+  ['accounts: &all\n  - name: a\n    projects: *all\n', { line: 3, column: 15, problem: '*all is in the value that it names' }],
+  ['accounts:\n  - { &n name: a, *n : b }\n', { line: 2, column: 19, problem: 'a field must be a plain name' }],
+  ['accounts:\n  - { ? [a, b] : c }\n', { line: 2, column: 9, problem: 'a field must be a plain name' }],
+  [`accounts: ${'['.repeat(20_000)}${']'.repeat(20_000)}`, { line: 1, column: expect.any(Number), problem: 'is nested too deeply' }],
+])('a text is refused where it is wrong: case %#', (text, fault) => {
+  expect(faults(text)[0]).toEqual({ field: '', ...fault });
+});
+
 test('a text that grows without end by its anchors is refused', () => {
   const lines = Array.from({ length: 12 }, (_, at) => `x${at + 1}: &x${at + 1} [${`*x${at}, `.repeat(9)}*x${at}]`);
   expect(faults(['x0: &x0 a', ...lines, 'accounts: *x12'].join('\n'))[0]?.problem).toMatch(/^not valid YAML: Excessive alias count/);
@@ -71,7 +93,11 @@ test('the message has a line for each fault, as editors and CI read them', () =>
 });
 
 test('whatever a text is, it is a list of groups of fields or refused with lines and columns inside it', () => {
-  const cut = fc.tuple(fc.nat(TEXT.length), fc.nat(8), fc.string({ maxLength: 4 }));
+  const word = fc.oneof(
+    fc.string({ maxLength: 4 }),
+    fc.constantFrom('\t', '\r\n', '\r', '\uFEFF', '&p ', '*p', '*projects', '<<: *projects', '? ', 'name: a'),
+  );
+  const cut = fc.tuple(fc.nat(TEXT.length), fc.nat(8), word);
   fc.assert(
     fc.property(fc.array(cut, { minLength: 1, maxLength: 3 }), (cuts) => {
       const text = cuts.reduce((whole, [at, length, put]) => whole.slice(0, at) + put + whole.slice(at + length), TEXT);

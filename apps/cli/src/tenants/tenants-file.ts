@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import { NAME_LENGTH_MAX } from '#contracts/rules/bounds.js';
 import type { TenantsFile as Content } from '#contracts/tenants-file.js';
 import { readTextFile } from '../read-file.js';
@@ -65,6 +65,7 @@ export function parseTenantsFile(text: string, file: string): TenantsFile {
   const faults = [...document.errors, ...document.warnings].map(
     ({ pos, code, message }): FileFault => ({ ...at(pos[0]), field: '', problem: describeSyntax(code, message) }),
   );
+  faults.push(...findReferences(document).map(({ offset, problem }) => ({ ...at(offset), field: '', problem })));
   if (faults.length > 0) throw new TenantsFileError(file, faults);
   const fault = (path: Path, problem: string): FileFault => ({ ...at(findOffset(path, document)), field: renderPath(path), problem });
   const refuse = (path: Path, problem: string): never => {
@@ -91,6 +92,29 @@ function isSource(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= NAME_LENGTH_MAX;
 }
 
+/**
+ * Finds aliases of no value, or of one that has the alias in it, which has no end. Also keys that are no plain names: another form of a name
+ * could be there twice.
+ */
+function findReferences(document: Document.Parsed): { offset: number; problem: string }[] {
+  const found: { offset: number; problem: string }[] = [];
+  const refuse = (node: unknown, problem: string): void => {
+    found.push({ offset: (isNode(node) ? node.range?.[0] : undefined) ?? 0, problem });
+  };
+  if (document.errors.length > 0) return found;
+  visit(document, {
+    Pair(_, { key }) {
+      if (!isScalar(key)) refuse(key, 'a field must be a plain name');
+    },
+    Alias(_, alias, path) {
+      const target = alias.resolve(document);
+      if (target === undefined) refuse(alias, `*${alias.source} names no anchor before it`);
+      else if (path.includes(target)) refuse(alias, `*${alias.source} is in the value that it names`);
+    },
+  });
+  return found;
+}
+
 /** Two entries of one account would undo each other. */
 function findTwice(accounts: readonly unknown[], fault: TenantsFile['fault']): FileFault[] {
   const seen = new Set<unknown>();
@@ -113,6 +137,7 @@ function readContent(document: Document.Parsed, refuse: (path: Path, problem: st
 }
 
 function describeSyntax(code: string, message: string): string {
+  if (message.startsWith('Maximum call stack')) return 'is nested too deeply';
   return code === 'MULTIPLE_DOCS' ? 'must be one document, without a second --- part' : `not valid YAML: ${message.split('\n', 1)[0]}`;
 }
 

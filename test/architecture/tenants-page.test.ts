@@ -1,0 +1,36 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { hasKubectl, type KubernetesObject, renderFolder } from '../../scripts/chart/render-objects.ts';
+import { typeErrors } from './kubernetes-types.js';
+
+/** The examples of docs/tenants.md for CI, Argo CD and Flux. */
+const YAML = [...readFileSync('docs/tenants.md', 'utf8').matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
+const find = (sign: string): string => YAML.find((text) => text.includes(sign)) ?? '';
+
+// Skipped without kubectl, which renders the objects.
+(hasKubectl ? test : test.skip)('kubectl renders the objects of the page, whose Job mounts the file', () => {
+  mkdirSync('.local', { recursive: true });
+  const folder = mkdtempSync('.local/tenants-page-');
+  writeFileSync(join(folder, 'kustomization.yaml'), find('kind: Kustomization'));
+  writeFileSync(join(folder, 'apply-tenants.yaml'), find('kind: Job'));
+  writeFileSync(join(folder, 'tenants.yaml'), find('accounts:'));
+  const objects = renderFolder(folder);
+  rmSync(folder, { recursive: true });
+  const [file, job] = ['ConfigMap', 'Job'].map((kind) => objects.find((one) => one.kind === kind) as KubernetesObject);
+  expect(objects).toHaveLength(2);
+  expect(typeErrors(objects)).toEqual([]);
+  expect(file?.data).toEqual({ 'tenants.yaml': find('accounts:') });
+  const volume = job?.spec.template.spec.volumes[0];
+  expect(volume).toEqual({ name: 'tenants', configMap: { name: file?.metadata.name } });
+});
+
+test('the workflow of the page plans each pull request, and applies the main branch', () => {
+  const { on, jobs } = parse(find('pull_request:')) as { on: object; jobs: { tenants: { steps: { run?: string; if?: string }[] } } };
+  expect(on).toEqual({ pull_request: null, push: { branches: ['main'] } });
+  const runs = jobs.tenants.steps.filter(({ run = '' }) => run.startsWith('tollgate apply'));
+  expect(runs.map(({ run = '', if: when }) => [run.includes('--plan'), when])).toEqual([
+    [true, undefined],
+    [false, "github.ref == 'refs/heads/main'"],
+  ]);
+});
