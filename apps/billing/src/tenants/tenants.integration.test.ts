@@ -3,7 +3,8 @@ import { digestApiKey } from '#contracts/api-key.js';
 import type { AccountPlan, NewTenantKey, TenantAccount } from '#contracts/billing/tenants.js';
 import { TenantAccount as TenantAccountClass } from '#contracts/billing/tenants.js';
 import { makeApiKey } from '#contracts/make-api-key.js';
-import { createPrismaClient } from '#database/prisma-client.js';
+import { createPrismaClient, type Prisma, type PrismaClient } from '#database/prisma-client.js';
+import { longOr } from '#testing/long-run.js';
 import { validatePayload } from '#validation/validate-payload.js';
 import { LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { createAccount, listAccounts } from '../accounts/accounts.js';
@@ -426,4 +427,47 @@ test('new budgets count what was spent before, in the one connection of their tr
     { period: 'total', spentPicoUsd: '12' },
     { period: 'day', spentTokens: 12 },
   ]);
+});
+
+/** A client whose transaction ends at one of its statements, as by a kill: Postgres then rolls it back. */
+function endingAt(at: number): PrismaClient {
+  let count = 0;
+  const counted =
+    <Owner extends object>(owner: Owner, call: (...args: never[]) => unknown) =>
+    (...args: never[]): unknown => {
+      if (++count === at) throw new Error('killed');
+      return call.apply(owner, args);
+    };
+  const countMethods = <Owner extends object>(owner: Owner, isStatement: (name: string) => boolean): Owner =>
+    new Proxy(owner, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value === 'function') return isStatement(String(name)) ? counted(target, value as never) : value.bind(target);
+        const isModel = typeof value === 'object' && value !== null && 'findMany' in value;
+        return isModel ? countMethods(value, () => true) : value;
+      },
+    });
+  return new Proxy(ledger.prisma, {
+    get: (target, name) =>
+      name === '$transaction'
+        ? (work: (tx: Prisma.TransactionClient) => Promise<unknown>, options: object) =>
+            target.$transaction((tx) => work(countMethods(tx, (method) => /^\$(query|execute)Raw/.test(method))), options)
+        : Reflect.get(target, name),
+  });
+}
+
+test('ended at any statement, nothing is changed, and the next apply makes all', async () => {
+  const account = validatePayload(TenantAccountClass, wanted);
+  let ended = 0;
+  for (let at = 1; ; at += longOr(9, 1)) {
+    const result = await applyTenant(endingAt(at), { account, newKeys, source: 'platform', ...FILE }, DEFAULTS, AUTHOR).catch(
+      (error: Error) => error,
+    );
+    if (!(result instanceof Error)) break;
+    expect(result.message).toBe('killed');
+    expect(await planFrom('platform', wanted)).toMatchObject({ accountId: null });
+    ended += 1;
+  }
+  expect(ended).toBeGreaterThan(5);
+  expect(await planFrom('platform', wanted)).toMatchObject({ accountId: expect.any(String), changes: [], kept: [], notes: [] });
 });
