@@ -332,6 +332,10 @@ const TABLES: Record<string, Table> = {
       webhook_set_by_check: { set_by: `'customer'` },
     },
   },
+  managed: {
+    row: () => ({ kind: `'key'`, id: ANY_ID, account_id: ANY_ID, source: `'tenants.yaml'` }),
+    faults: { managed_pkey: 'twice' },
+  },
   webhook_delivery: {
     before: () => ['webhook', { id: ONE_ID, url: `'https://example.com/'` }],
     row: () => ({ webhook_id: ONE_ID, account_id: ONE_ID, done: 1, last: 2, due_at: 'now()' }),
