@@ -61,8 +61,6 @@ async function main(): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
-  const adapter = ADAPTERS.find(({ name }) => name === values.adapter);
-  if (!adapter) throw new Error(`--adapter must be one of ${ADAPTERS.map(({ name }) => name).join(', ')}`);
   const [seed, upstreamPort] = [readNumber('seed', values.seed), readNumber('upstream-port', values['upstream-port'])];
   const settings = Object.fromEntries(values.set.map(readSetting));
   const isWanted = (row: { id: string; isQuick?: boolean }): boolean =>
@@ -71,6 +69,8 @@ async function main(): Promise<number> {
     for (const row of allRows({}).filter(isWanted)) process.stdout.write(`${row.id}: ${row.title}\n`);
     return 0;
   }
+  const adapter = ADAPTERS.find(({ name }) => name === values.adapter);
+  if (!adapter) throw new Error(`--adapter must be one of ${ADAPTERS.map(({ name }) => name).join(', ')}`);
   const run = await runProduct(adapter, { isWanted, seed, settings, upstreamPort, isByHand: values['by-hand'] });
   if (run.rows.length === 0) throw new Error('no row has such a name: see --list');
   mkdirSync(values.out, { recursive: true });

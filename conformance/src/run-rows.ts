@@ -5,7 +5,8 @@ import type { Group, Outcome, Random, Row } from './rows/row.ts';
 import type { ScriptedUpstream } from './upstream/scripted-upstream.ts';
 
 const AT_ONCE = 6;
-const ROW_MS = 240_000;
+/** Long enough for the longest row on a busy machine. */
+const ROW_MS = 600_000;
 
 /** `broken`: the kit could not run the row. */
 export type Result = 'passed' | 'failed' | 'not offered' | 'broken';
@@ -42,7 +43,7 @@ export async function runRows({ adapter, product, upstream, rows, seed, say, onR
     const started = performance.now();
     const wallets: Wallet[] = [];
     const bench = new Bench(upstream, remember(product, wallets));
-    const result = await runRow(row, { adapter, bench, random: randomOf(seed, row.id) });
+    const result = await runRow(row, { adapter, bench, random: makeRandom(seed, row.id) });
     onRow?.(row, bench);
     results.set(row, { ...result, ms: Math.round(performance.now() - started) });
     if (result.money && wallets.length === 1) bills.push({ row, wallet: wallets[0] as Wallet, spentPicoUsd: result.money.billedPicoUsd });
@@ -136,7 +137,7 @@ function offers(product: Product, ability: Ability, { pair }: Row): boolean {
 }
 
 /** Numbers of a row, the same for the same seed. */
-function randomOf(seed: number, id: string): Random {
+function makeRandom(seed: number, id: string): Random {
   let state = [...id].reduce((hash, letter) => Math.imul(hash ^ letter.charCodeAt(0), 16_777_619), seed ^ 0x811c9dc5);
   return (below) => {
     state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9;

@@ -37,6 +37,7 @@ export const GROUP_TITLES: Record<Group, string> = {
   reasoning: 'Reasoning',
   finish: 'Finish and usage',
   errors: 'Errors in streams',
+  oddities: 'Odd but good streams',
 };
 
 export function makeRun(parts: {

@@ -4,6 +4,7 @@ import { disconnects } from './disconnects.ts';
 import { errors } from './errors.ts';
 import { finish } from './finish.ts';
 import { killRows } from './kills.ts';
+import { oddities } from './oddities.ts';
 import { overspend } from './overspend.ts';
 import { prices } from './prices.ts';
 import { reasoning } from './reasoning.ts';
@@ -31,5 +32,6 @@ export function allRows({ processes = [] }: Pick<Product, 'processes'>): Row[] {
     ...reasoning,
     ...finish,
     ...errors,
+    ...oddities,
   ];
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Bench, textReply } from '../bench.ts';
 import { FORMAT_NAMES, type FormatName } from '../formats/format.ts';
 import { FORMATS } from '../formats/formats.ts';
-import { HIDDEN, MODEL_BY_FORMAT } from '../models.ts';
+import { HIDDEN, MODEL_BY_FORMAT, type Model } from '../models.ts';
 import { Gate } from '../upstream/gate.ts';
 import { play } from '../upstream/play.ts';
 import type { Outcome, Row } from './row.ts';
@@ -41,6 +41,8 @@ export const disconnects: readonly Row[] = [
     ...STREAMED.map((moment) => disconnectRow(client, moment, true)),
     ...PLAIN.map((moment) => disconnectRow(client, moment, false)),
   ]),
+  ...FORMAT_NAMES.map(everyPieceRow),
+  ...FORMAT_NAMES.flatMap((client) => FORMAT_NAMES.filter((upstream) => upstream !== client).map((upstream) => crossRow(client, upstream))),
   hiddenRow(),
 ];
 
@@ -54,15 +56,62 @@ function disconnectRow(client: FormatName, moment: Moment, stream: boolean): Row
     needs: [],
     pair: { client, model },
     isQuick: moment === 'mid-stream' || moment === 'before content',
-    run: (bench) => leave(bench, { client, moment, stream }),
+    run: (bench) => leave(bench, { client, model, moment, stream }),
   };
 }
 
-async function leave(bench: Bench, { client, moment, stream }: { client: FormatName; moment: Moment; stream: boolean }): Promise<Outcome> {
+function crossRow(client: FormatName, upstream: FormatName): Row {
+  const model = MODEL_BY_FORMAT[upstream];
+  return {
+    id: `disconnects/${client}-at-${upstream}-mid-stream`,
+    group: 'disconnects',
+    title: `${client} client, ${upstream} upstream, streamed: the client leaves mid-stream`,
+    needs: [],
+    pair: { client, model },
+    run: (bench) => leave(bench, { client, model, moment: 'mid-stream', stream: true }),
+  };
+}
+
+/** Clients leave after each piece of the same reply, all at one wallet. */
+function everyPieceRow(client: FormatName): Row {
   const model = MODEL_BY_FORMAT[client];
+  return {
+    id: `disconnects/${client}-streamed-after-each-piece`,
+    group: 'disconnects',
+    title: `${client}, streamed: clients leave after each piece of the reply`,
+    needs: ['wallet'],
+    pair: { client, model },
+    run: async (bench) => {
+      const { reply, truth } = textReply(8);
+      const wallet = await bench.openWallet();
+      const pieces = FORMATS[client].writeStream(reply);
+      const content = pieces.findIndex(({ tokens }) => tokens > 0);
+      const cases = await Promise.all(
+        pieces.slice(content).map(async (_, index) => {
+          const gate = new Gate();
+          const opened = bench.openCase(play(reply, { before: { piece: content + index + 1, gate } }), truth);
+          const exchange = bench.send(opened, { client, model, wallet });
+          await gate.reached;
+          await exchange.until((heard) => heard.text.length >= (opened.calls[0]?.outputServed ?? 0) * 4);
+          exchange.leave();
+          await exchange.done;
+          await opened.ended();
+          gate.open();
+          return opened;
+        }),
+      );
+      return { money: await bench.bill(wallet, cases), faults: [], note: `${cases.length} clients` };
+    },
+  };
+}
+
+async function leave(
+  bench: Bench,
+  { client, model, moment, stream }: { client: FormatName; model: Model; moment: Moment; stream: boolean },
+): Promise<Outcome> {
   const { reply, truth } = textReply(8);
   const gate = new Gate();
-  const pieces = FORMATS[client].writeStream(reply);
+  const pieces = FORMATS[model.format].writeStream(reply);
   const piece = pieceAt(moment, pieces);
   const isBeforeHead = moment === 'at once' || moment.endsWith('the head');
   const opened = bench.openCase(play(reply, isBeforeHead ? { beforeHead: gate } : { before: { piece, gate } }), truth);

@@ -9,14 +9,22 @@ import type { Row } from './row.ts';
 const SERVING_MS = 60_000;
 
 /** Requests at each moment of their life, when a process is killed. */
-const MOMENTS = ['before the head', 'before content', 'mid-stream', 'before the finish', 'after the usage', 'after the end'] as const;
+const MOMENTS = [
+  'before the head',
+  'before content',
+  'mid-stream',
+  'before the finish',
+  'after the usage',
+  'after the end',
+  'plain, in the body',
+] as const;
 
 /** kill -9 of a process, with requests at each moment of their life. */
 export function killRows(processes: readonly string[]): readonly Row[] {
   return processes.map((name) => ({
     id: `kills/${name}`,
     group: 'kills',
-    title: `kill -9 of ${name}, with streams ${MOMENTS.join(', ')}: what was served is charged once, nothing stays on hold`,
+    title: `kill -9 of ${name}, with requests ${MOMENTS.join('; ')}: what was served is charged once, nothing stays on hold`,
     needs: ['wallet', 'kill'],
     isExclusive: true,
     pair: { client: 'chat', model: CHAT },
@@ -37,10 +45,11 @@ async function killUnderStreams(bench: Bench, name: string) {
       'before the finish': 9,
       'after the usage': 11,
       'after the end': -1,
+      'plain, in the body': 0,
     }[moment];
     const script = play(reply, moment === 'before the head' ? { beforeHead: gate } : { before: { piece, gate } });
     const opened: Case = bench.openCase(script, truth, { blame: 'product' });
-    const exchange = bench.send(opened, { client: 'chat', model: CHAT, wallet });
+    const exchange = bench.send(opened, { client: 'chat', model: CHAT, wallet, stream: moment !== 'plain, in the body' });
     return { moment, gate, opened, exchange };
   });
   for (const { moment, gate, opened, exchange } of running) {

@@ -31,6 +31,13 @@ export const overspend: readonly Row[] = [
     run: (bench, random) => spendAtOnce(bench, random, { stream: true, limit: 'budget' }),
   },
   {
+    id: 'overspend/churn',
+    group: 'overspend',
+    title: '300 requests, 40 at a time, at a balance for some 40: holds come back while others are made',
+    needs: ['wallet'],
+    run: spendInChurn,
+  },
+  {
     id: 'overspend/to-the-last',
     group: 'overspend',
     title: 'requests one after another, until the balance pays for none',
@@ -77,6 +84,26 @@ async function spendAtOnce(
     faults.push(`overspent: $${dollars(opened.owedPicoUsd)} were served at a ${limit} of $${dollars(limitPicoUsd)}`);
   if (served === 0) faults.push('no request was served');
   return { money, faults, note: `${served} of ${AT_ONCE} served, the ${limit} pays for ${limitPicoUsd / COST} at most` };
+}
+
+async function spendInChurn(bench: Bench, random: Random): Promise<Outcome> {
+  const balance = COST * 40n + BigInt(random(1_000));
+  const wallet = await bench.openWallet(balance);
+  const { reply } = textReply(8);
+  const opened = bench.openCase(async (call) => {
+    await call.pause(random(30));
+    await play(reply)(call);
+  }, TRUTH);
+  let served = 0;
+  await inParallel(Array.from({ length: 300 }), 40, async () => {
+    const client = FORMAT_NAMES[random(3)] ?? 'chat';
+    if (!bench.product.address(client, MODEL_BY_FORMAT[client])) return;
+    const heard = await bench.send(opened, { client, model: MODEL_BY_FORMAT[client], wallet, ask: { outputTokensMax: CAP } }).done;
+    if (heard.end === 'complete') served++;
+  });
+  const money = await bench.bill(wallet, [opened]);
+  const faults = opened.owedPicoUsd > balance ? [`overspent: $${dollars(opened.owedPicoUsd)} of $${dollars(balance)}`] : [];
+  return { money, faults, note: `${served} of 300 served, the balance pays for 40 at most` };
 }
 
 async function spendAll(bench: Bench): Promise<Outcome> {

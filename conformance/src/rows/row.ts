@@ -16,7 +16,8 @@ export type Group =
   | 'tools'
   | 'reasoning'
   | 'finish'
-  | 'errors';
+  | 'errors'
+  | 'oddities';
 
 /** One row of the table. */
 export interface Row {

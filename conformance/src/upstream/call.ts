@@ -79,10 +79,10 @@ export class Call implements CallFacts {
   }
 
   /** Sends bytes that contain `tokens` of output. Resolves when the kernel has taken them. */
-  async write(bytes: string, tokens = 0): Promise<void> {
+  async write(bytes: string | Buffer, tokens = 0): Promise<void> {
     if (this.isOver) return;
     this.outputServed += tokens;
-    this.note(bytes);
+    this.note(bytes.toString());
     await new Promise<void>((resolve) => this.response.write(bytes, () => resolve()));
   }
 
