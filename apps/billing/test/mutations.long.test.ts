@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { MUTATIONS_OF_BUDGETS } from './mutations/budgets.js';
 import { MUTATIONS_OF_DETACHED_MONTHS } from './mutations/detached-months.js';
 import { MUTATIONS_OF_EVENTS } from './mutations/events.js';
+import { MUTATIONS_OF_HOLD_LIFE } from './mutations/hold-life.js';
 import { MUTATIONS_OF_HOLDS } from './mutations/holds.js';
 import { MUTATIONS_OF_MONEY } from './mutations/money.js';
 import type { Mutation } from './mutations/mutation.js';
@@ -17,6 +18,7 @@ const MUTATIONS: Mutation[] = [
   MUTATIONS_OF_BUDGETS,
   MUTATIONS_OF_DETACHED_MONTHS,
   MUTATIONS_OF_EVENTS,
+  MUTATIONS_OF_HOLD_LIFE,
   MUTATIONS_OF_HOLDS,
   MUTATIONS_OF_MONEY,
 ].flatMap((byFile) =>
@@ -25,7 +27,19 @@ const MUTATIONS: Mutation[] = [
   ),
 );
 const ROOT = process.cwd();
-const COPIED = ['apps', 'libs', 'test', 'prisma', 'scripts', 'config', 'jest.config.mjs', 'package.json', '.swcrc', 'tsconfig.json'];
+const COPIED = [
+  'apps',
+  'libs',
+  'test',
+  'spec',
+  'prisma',
+  'scripts',
+  'config',
+  'jest.config.mjs',
+  'package.json',
+  '.swcrc',
+  'tsconfig.json',
+];
 /** A timeout counts as detected. */
 const RUN_MS = 90_000;
 
