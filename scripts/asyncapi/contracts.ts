@@ -14,6 +14,8 @@ export interface Contract {
   subject: string;
   description: string;
   isRecorded: boolean;
+  /** Each internal service has a subject of its own. */
+  isForServices: boolean;
   comment?: string | undefined;
   input: Schema;
   output?: Schema;
@@ -121,6 +123,7 @@ function contractsIn(statement: ts.VariableStatement, checker: ts.TypeChecker, w
         subject: textOf(subject),
         description: textOf(findRule('about') ?? rules),
         isRecorded: findRule('isRecorded')?.kind === ts.SyntaxKind.TrueKeyword,
+        isForServices: findRule('isForServices')?.kind === ts.SyntaxKind.TrueKeyword,
         comment: comment || undefined,
         input: writer.renderSchema(input),
         ...(output && { output: writer.renderSchema(output) }),

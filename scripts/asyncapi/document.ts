@@ -21,7 +21,7 @@ export function asyncApiDocument({ contracts, schemas }: Contracts, users: Users
       title: 'Tollgate over NATS',
       version,
       description:
-        'Requests and events of the services of Tollgate: plain JSON on versioned subjects. Services ignore unknown fields of requests, and clients must ignore unknown fields of replies. Operations with x-recorded have a row in an audit journal: the user cli calls them on their address, any other user on <address>.by.<user>. nats-api.md has examples.',
+        'Requests and events of the services of Tollgate: plain JSON on versioned subjects. Services ignore unknown fields of requests, and clients must ignore unknown fields of replies. Operations with x-recorded have a row in an audit journal: the user cli calls them on their address, any other user on <address>.by.<user>. Operations with x-for-services are for internal services, each on <address>.by.<service>; crawler is the example of the pages. nats-api.md has examples.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: 'application/json',
@@ -80,7 +80,7 @@ function renderChannels({ name, kind, subject, input, output }: Contract): Recor
   };
 }
 
-function renderOperation({ name, kind, subject, description, isRecorded, comment }: Contract, users: Users): object {
+function renderOperation({ name, kind, subject, description, isRecorded, isForServices, comment }: Contract, users: Users): object {
   const [service = ''] = subject.split('.');
   const about = {
     summary: description,
@@ -93,14 +93,15 @@ function renderOperation({ name, kind, subject, description, isRecorded, comment
     action: 'receive',
     ...about,
     bindings: { nats: { queue: QUEUES[service], bindingVersion: '0.1.0' } },
-    'x-callers': isRecorded ? listRecordedCallers(subject, users) : users.mayPublish(subject),
+    'x-callers': isRecorded || isForServices ? listNamedCallers(subject, users) : users.mayPublish(subject),
     ...(isRecorded && { 'x-recorded': true }),
+    ...(isForServices && { 'x-for-services': true }),
     reply: { channel: { $ref: `#/channels/${name}Reply` } },
   };
 }
 
 /** Returns the users of an endpoint with a subject for each: the plain one for the cli, `<subject>.by.<user>` for any other. */
-export function listRecordedCallers(subject: string, { names, mayPublish }: Users): string[] {
+export function listNamedCallers(subject: string, { names, mayPublish }: Users): string[] {
   return names.filter((user) => mayPublish(user === 'cli' ? subject : `${subject}.by.${user}`).includes(user));
 }
 

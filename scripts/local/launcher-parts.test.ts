@@ -9,7 +9,7 @@ import { lockFileInstalled } from './dependencies.mjs';
 import { commonEnvironment, serviceEnvironment } from './environments.ts';
 import { LogFile } from './log-file.ts';
 import { natsAnswers, refusedUsers } from './nats.ts';
-import { NATS_USERS } from './nats-keys.mjs';
+import { PASSWORD_USERS } from './nats-keys.mjs';
 import { reservePort } from './port-reservations.ts';
 import { claimPort, freePort, rememberPorts } from './ports.ts';
 import { postgresAnswers } from './postgres.ts';
@@ -108,7 +108,7 @@ describe('ports', () => {
 test('secrets are created once, readable only by the owner, and need no quoting', () => {
   const secrets = loadSecrets(folder);
   expect(loadSecrets(folder)).toEqual(secrets);
-  expect(Object.keys(secrets.natsPasswords)).toEqual(NATS_USERS);
+  expect(Object.keys(secrets.natsPasswords)).toEqual(PASSWORD_USERS);
   const all = [...Object.values(secrets.natsPasswords), secrets.keyPepper, secrets.postgresPassword];
   expect(new Set(all).size).toBe(all.length);
   for (const secret of all) expect(secret).toMatch(/^[a-z][a-z0-9]{40,}$/);

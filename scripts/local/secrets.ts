@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NATS_USERS, type NatsUser, natsVariable } from './nats-keys.mjs';
+import { natsVariable, PASSWORD_USERS, type PasswordUser } from './nats-keys.mjs';
 import { StartError } from './project.mjs';
 
 /** Services with tables, each with its own database user. */
@@ -10,7 +10,7 @@ export const DATABASE_SERVICES = ['billing', 'catalog', 'panel', 'payments'] as 
 export type DatabaseService = (typeof DATABASE_SERVICES)[number];
 
 export interface Secrets {
-  natsPasswords: Record<NatsUser, string>;
+  natsPasswords: Record<PasswordUser, string>;
   keyPepper: string;
   postgresPassword: string;
   servicePasswords: Record<DatabaseService, string>;
@@ -31,7 +31,7 @@ export function loadSecrets(dataDir: string): Secrets {
   const file = join(dataDir, 'secrets.json');
   const kept = readPrivate<Secrets>(file);
   const secrets: Secrets = {
-    natsPasswords: byName(NATS_USERS, (user) => kept.natsPasswords?.[user] ?? secret()),
+    natsPasswords: byName(PASSWORD_USERS, (user) => kept.natsPasswords?.[user] ?? secret()),
     keyPepper: kept.keyPepper ?? secret(),
     postgresPassword: kept.postgresPassword ?? secret(),
     servicePasswords: byName(DATABASE_SERVICES, (name) => kept.servicePasswords?.[name] ?? secret()),

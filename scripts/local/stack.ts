@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { localNats, natsAnswers, refusedUsers } from './nats.ts';
-import { NATS_USERS, type NatsUser } from './nats-keys.mjs';
+import { PASSWORD_USERS, type PasswordUser } from './nats-keys.mjs';
 import { PidFile } from './pid-file.ts';
 import { claimPort, freePort, otherPort, rememberPorts } from './ports.ts';
 import { ROOT, StartError } from './project.mjs';
@@ -43,7 +43,7 @@ export interface StackFacts {
   databaseUrl: string;
   serviceDatabaseUrls: Record<DatabaseService, string>;
   natsUrl: string;
-  natsPasswords: Record<NatsUser, string>;
+  natsPasswords: Record<PasswordUser, string>;
   /** The simulated upstream, without `/v1`. */
   upstreamUrl: string;
   /** `/livez`, `/readyz` and `/metrics` of each service. */
@@ -247,10 +247,10 @@ async function nats({
   return local.url;
 }
 
-function passwordsFromEnvironment(): Record<NatsUser, string> {
-  const missing = NATS_USERS.map(passwordVariable).filter((name) => !process.env[name]);
+function passwordsFromEnvironment(): Record<PasswordUser, string> {
+  const missing = PASSWORD_USERS.map(passwordVariable).filter((name) => !process.env[name]);
   if (missing.length > 0) throw new StartError(`NATS_URL also needs the passwords of its users: ${missing.join(', ')}`);
-  return byName(NATS_USERS, (user) => process.env[passwordVariable(user)] ?? '');
+  return byName(PASSWORD_USERS, (user) => process.env[passwordVariable(user)] ?? '');
 }
 
 /** Starts Prometheus with the alert rules. The upstream-sim has no metrics. */

@@ -1,5 +1,5 @@
 import type { Contract } from '../asyncapi/contracts.ts';
-import { listRecordedCallers } from '../asyncapi/document.ts';
+import { listNamedCallers } from '../asyncapi/document.ts';
 import type { Users } from '../asyncapi/nats-users.ts';
 
 const HEAD = `# Permissions
@@ -41,12 +41,15 @@ export function permissionsPage({ contracts, users, panel, costs, records }: Sou
   const subjects = contracts.filter(({ kind }) => kind !== 'event');
   const subjectCosts = kindsByName(costs.subjects, costs.kinds, new Set(subjects.map(({ subject }) => subject)));
   const routeCosts = kindsByName(costs.routes, costs.kinds, new Set(Object.keys(panel.ROUTES)));
-  const rows = subjects.map(({ subject, isRecorded }) => subjectRow({ subject, isRecorded, users, records, cost: subjectCosts[subject] }));
+  const rows = subjects.map(({ subject, isRecorded, isForServices }) =>
+    subjectRow({ subject, isRecorded, isForServices, users, records, cost: subjectCosts[subject] }),
+  );
   const routes = Object.keys(panel.ROUTES).map((name) => routeRow(name, panel, routeCosts[name]));
   return [
     HEAD,
     '## Subjects on NATS\n',
-    'A user other than `cli` calls a subject with a journal on `<subject>.by.<user>`.\n',
+    'A user other than `cli` calls a subject with a journal on `<subject>.by.<user>`, and an internal service, of which `crawler` is the example,',
+    'those of `gateway.v1.item`.\n',
     table(['subject', 'users', 'journal', 'most'], rows),
     '## Routes of the panel\n',
     'Paths are below `/panel/v1`. Roles of an account count in their account, `project-…` roles in their project.',
@@ -68,13 +71,15 @@ export function permissionsPage({ contracts, users, panel, costs, records }: Sou
 function subjectRow({
   subject,
   isRecorded,
+  isForServices,
   users,
   records,
   cost,
-}: Pick<Contract, 'subject' | 'isRecorded'> & Pick<Sources, 'users' | 'records'> & { cost: string | undefined }): string[] {
+}: Pick<Contract, 'subject' | 'isRecorded' | 'isForServices'> &
+  Pick<Sources, 'users' | 'records'> & { cost: string | undefined }): string[] {
   if (isRecorded !== (records[subject] !== undefined)) throw new Error(`${subject}: records.yaml and isRecorded of its contract differ`);
   if (cost === undefined) throw new Error(`${subject} has no cost in costs.yaml`);
-  const callers = isRecorded ? listRecordedCallers(subject, users) : users.mayPublish(subject);
+  const callers = isRecorded || isForServices ? listNamedCallers(subject, users) : users.mayPublish(subject);
   return [`\`${subject}\``, callers.join(', '), records[subject] ?? '–', cost];
 }
 

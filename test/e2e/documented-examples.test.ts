@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,6 +24,9 @@ const CURLS = BLOCKS.filter(({ language }) => ['sh', 'bash', 'shell', 'console']
     .filter((line) => line.startsWith('curl '))
     .map((command) => ({ where, command })),
 );
+/** Programs that need Python alone: the client of NATS is no package of Debian. */
+const PYTHON_PROGRAMS = BLOCKS.filter(({ language, code }) => language === 'python' && /^import json, os, socket/.test(code));
+const HAS_PYTHON = spawnSync('python3', ['--version']).status === 0;
 const PROGRAMS = BLOCKS.filter(({ language }) => ['js', 'javascript', 'ts', 'typescript'].includes(language));
 
 let administrator: Messaging;
@@ -81,7 +84,20 @@ test.each(CURLS)('$where: curl', async ({ command }) => {
 test.each(PROGRAMS)('$where: a program', async ({ code }) => {
   const file = join(folder, 'example.mjs');
   writeFileSync(file, code);
-  const nats = { NATS_URL: natsUrl, NATS_INTERNAL_PASSWORD: natsPasswords.internal };
-  const env = { PATH: process.env.PATH, TOLLGATE_KEY: tenant.apiKey, ...nats };
-  await promisify(execFile)(process.execPath, [file], { env, timeout: 30_000 });
+  await promisify(execFile)(process.execPath, [file], { env: makeEnvironment(), timeout: 30_000 });
+});
+
+function makeEnvironment() {
+  const nats = { NATS_URL: natsUrl, NATS_INTERNAL_PASSWORD: natsPasswords.internal, NATS_CRAWLER_PASSWORD: natsPasswords.crawler };
+  return { PATH: process.env.PATH, HOME: process.env.HOME, TOLLGATE_KEY: tenant.apiKey, ...nats };
+}
+
+test('there is a program of Python', () => expect(PYTHON_PROGRAMS).toHaveLength(1));
+
+// Without python3 on PATH they are skipped.
+(HAS_PYTHON ? test : test.skip).each(PYTHON_PROGRAMS)('$where: a program of Python', async ({ code }) => {
+  const file = join(folder, 'example.py');
+  writeFileSync(file, code);
+  const { stdout } = await promisify(execFile)('python3', [file], { env: makeEnvironment(), timeout: 30_000 });
+  expect(stdout).toContain("'status': 'settled'");
 });

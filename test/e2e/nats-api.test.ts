@@ -58,9 +58,10 @@ beforeAll(async () => {
     serviceEnv: { billing: settings, payments },
   });
   journals = await new JournalWatch(stack.databaseUrl).open();
-  for (const user of ['cli', 'internal', 'gateway', 'inference-proxy', 'billing'] as const) {
+  for (const user of ['cli', 'internal', 'gateway', 'inference-proxy', 'billing', 'crawler'] as const) {
     const pass = stack.natsPasswords[user];
-    connections.set(user, await connect({ servers: stack.natsUrl, user, pass, inboxPrefix: `_INBOX.${user}` }));
+    const inboxPrefix = user === 'crawler' ? '_INBOX.service.crawler' : `_INBOX.${user}`;
+    connections.set(user, await connect({ servers: stack.natsUrl, user, pass, inboxPrefix }));
   }
 });
 afterAll(async () => {
@@ -85,6 +86,12 @@ async function ask(user: User, subject: string, payload: unknown): Promise<{ rep
 /** Replaces shell variables. */
 function filledIn(payload: string, known: Record<string, string>): Json {
   return JSON.parse(payload.replace(/'\$(\w+)'/g, (_, name: string) => known[name] ?? '')) as Json;
+}
+
+/** Returns a UUID v7 of now. */
+function makeHoldId(): string {
+  const time = Date.now().toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000001`;
 }
 
 const EVERY_TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
@@ -133,9 +140,14 @@ const DOCUMENT = parse(readFileSync('docs/asyncapi.yaml', 'utf8')) as Document;
 const ajv = new Ajv({ strict: false, validateFormats: false });
 ajv.addSchema(DOCUMENT, 'asyncapi');
 
+/** Returns the address of a subject of an internal service in the document. */
+function withoutUser(subject: string): string {
+  return subject.replace(/\.by\.crawler$/, '');
+}
+
 /** Faults of a message against docs/asyncapi.yaml. */
 function listFaults(subject: string, what: 'request' | 'reply' | 'event' | 'error', value: unknown): unknown {
-  const [name] = Object.entries(DOCUMENT.channels).find(([, { address }]) => address === subject) ?? [];
+  const [name] = Object.entries(DOCUMENT.channels).find(([, { address }]) => address === withoutUser(subject)) ?? [];
   const path = what === 'error' ? 'components/messages/error' : `channels/${name}${what === 'reply' ? 'Reply' : ''}/messages/${what}`;
   const validate = ajv.getSchema(`asyncapi#/${path}/payload`);
   if (!validate) throw new Error(`${subject} has no ${what} in docs/asyncapi.yaml`);
@@ -145,7 +157,7 @@ function listFaults(subject: string, what: 'request' | 'reply' | 'event' | 'erro
 describe('the examples of the page', () => {
   const heard = new Map<string, unknown[]>();
   const now = new Date().toISOString();
-  const known: Record<string, string> = { TODAY: now.slice(0, 10), MONTH: now.slice(0, 7) };
+  const known: Record<string, string> = { TODAY: now.slice(0, 10), MONTH: now.slice(0, 7), HOLD_ID: makeHoldId() };
   /** Rows that were written: subject, action and user. */
   const writers = new Set<string>();
   const watched = (user: User, subject: string, request: Json) =>
@@ -251,6 +263,8 @@ describe('the examples of the page', () => {
       ['billing.v1.month.detach', 'conflict'],
       ['billing.v1.month.attach', 'conflict'],
       ['billing.v1.month.read', 'not_found'],
+      // The catalog of the page has no services.
+      ['gateway.v1.item.reserve.by.crawler', 'not_found'],
       ['panel.v1.user.update', 'not_found'],
       ['panel.v1.session.end', 'not_found'],
       ['panel.v1.second-factor.reset', 'not_found'],
@@ -270,7 +284,7 @@ describe('invalid requests get typed errors', () => {
   });
 
   const demanding = subjects.flatMap(([subject, user]) => {
-    const channel = Object.values(DOCUMENT.channels).find(({ address }) => address === subject);
+    const channel = Object.values(DOCUMENT.channels).find(({ address }) => address === withoutUser(subject));
     const name = channel?.messages.request?.payload.$ref.split('/').at(-1) ?? '';
     const fields = DOCUMENT.components.schemas[name]?.required ?? [];
     return fields.map((field) => [subject, field, user, fields] as const);
@@ -279,6 +293,7 @@ describe('invalid requests get typed errors', () => {
     const example = filledIn(EXAMPLES.find((candidate) => candidate.subject === subject)?.payload ?? '{}', {
       TODAY: '2026-01-01',
       MONTH: '2026-01',
+      HOLD_ID: makeHoldId(),
       KEY_DIGEST: 'a'.repeat(64),
       EVENT_ID: '0190a6f0-7c1e-7000-8000-0000000000c1',
     });
@@ -302,7 +317,7 @@ test('service discovery lists exactly the subjects of the page', async () => {
     const own = subjects.filter((subject) => subject !== replicaStatus.subject);
     served.push(...own.map((subject) => subject.replace(/\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '.<replicaId>')));
   }
-  const examples = [...new Set(EXAMPLES.map(({ subject }) => subject))];
+  const examples = [...new Set(EXAMPLES.map(({ subject }) => subject.replace(/crawler$/, '*')))];
   const ofUsers = [...RECORDED].map((subject) => `${subject}.by.*`);
   const documented = [...examples, ...ofUsers, 'billing.v1.hold.apply.<replicaId>'];
   expect(served.sort()).toEqual(documented.sort());

@@ -15,6 +15,7 @@ const model: StoredModel = {
   defaultOutputTokens: 50,
   input: ['text', 'image'],
   reasoning: true,
+  unit: null,
   tokensPerImageMax: 1_600,
   price: { version: 3, inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n },
   routes: [
@@ -40,6 +41,7 @@ const state: CatalogState = {
     { ...upstream, id: 'off', enabled: false, position: 1 },
   ],
   models: [model, { ...model, id: 'off', enabled: false, position: 1 }],
+  services: [],
   pricePlans: [],
   scheduledPrices: [],
 };

@@ -23,7 +23,14 @@ class FakeStore {
   async read(): Promise<CatalogState> {
     if (this.down) throw new Error('connection refused');
     this.reads += 1;
-    const state = { revision: this.revision, upstreams: [], models: [], pricePlans: [], scheduledPrices: this.scheduledPrices };
+    const state = {
+      revision: this.revision,
+      upstreams: [],
+      models: [],
+      pricePlans: [],
+      services: [],
+      scheduledPrices: this.scheduledPrices,
+    };
     await this.gate;
     return state;
   }

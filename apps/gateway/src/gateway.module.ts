@@ -11,6 +11,7 @@ import { CatalogClient } from './clients/catalog.js';
 import { InferenceClient } from './clients/inference.js';
 import { OwnKeys } from './clients/own-keys.js';
 import { QuoteKeys } from './clients/quote-keys.js';
+import { ServiceHolds } from './clients/service-holds.js';
 import { EstimateController } from './estimate.controller.js';
 import { GatewayConfig } from './gateway.config.js';
 import { AccessLog } from './http/access-log.js';
@@ -30,6 +31,7 @@ import { EmptyAccounts } from './http/limits/empty-accounts.js';
 import { RequestRates } from './http/limits/request-rates.js';
 import { ErrorFilter } from './http/replies/error.filter.js';
 import { HttpServer } from './http/server/http-server.js';
+import { ItemsController } from './items/items.controller.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
 import { Quotes } from './pipeline/quotes.js';
 import { SettleOnEnd } from './pipeline/settle-on-end.js';
@@ -65,6 +67,7 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
       OwnKeyController,
       OpenApiController,
       EstimateController,
+      ItemsController,
     ],
     providers: [
       provide(GatewayConfig, [], () => config),
@@ -75,6 +78,7 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
       provide(CatalogClient, [], () => new CatalogClient(messaging, logger, config.catalogRefreshMs, (ids) => addModels(metrics, ids))),
       provide(InferenceClient, [], () => new InferenceClient(messaging)),
       provide(OwnKeys, [], () => new OwnKeys(messaging)),
+      provide(ServiceHolds, [ApiKeys, BillingClient], (keys, billing) => new ServiceHolds(messaging, keys, billing)),
       provide(QuoteKeys, [], () => new QuoteKeys(messaging)),
       // pipeline
       provide(Quotes, [QuoteKeys], (keys) => new Quotes(keys)),

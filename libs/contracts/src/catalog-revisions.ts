@@ -79,6 +79,8 @@ export interface CatalogDifferences {
   firstPrices?: { model: string; price: CatalogModel['price'] }[];
   /** Absent: no price plan would change. */
   pricePlans?: EntryDifferences;
+  /** Absent: no service would change. Items are among the models. */
+  services?: EntryDifferences;
 }
 
 export interface EntryDifferences {

@@ -59,13 +59,43 @@ export interface PricePlan {
   models: { id: string; price: ModelPrices }[];
 }
 
+/** An item of a service, such as a page that it crawls. */
+export interface ServiceItem {
+  /** `<service>/<item>`, in the place of a model's id: in prices, limits, lists of keys and usage. */
+  id: string;
+  /** Name for people. Null: the id. */
+  displayName: string | null;
+  /** Name of one unit, such as `page`. */
+  unit: string;
+  /** A unit costs the price of a request; the prices of tokens are 0. Every change makes a new version. */
+  price: CatalogModel['price'];
+}
+
+/** An internal service that bills items of its own. */
+export interface CatalogService {
+  id: string;
+  /** The most that one hold may be. Null: any amount. */
+  holdMaxPicoUsd: string | null;
+  /** The most that it may spend and hold in a day (UTC), of all accounts. Null: any amount. */
+  dayMaxPicoUsd: string | null;
+  /** The most holds that it may have open, of all accounts. Null: any number. */
+  openHoldsMax: number | null;
+}
+
+/** A service with its items. */
+export interface OfferedService extends CatalogService {
+  items: ServiceItem[];
+}
+
 export interface ModelListReply extends Revisioned {
   /** Enabled models, in the order of the file. */
   models: CatalogModel[];
   /** Absent: none. */
   pricePlans?: PricePlan[];
+  /** Enabled services with their enabled items, in the order of the file. Absent: none. */
+  services?: OfferedService[];
   /**
-   * List prices of `models` that wait for their time, soonest first, with the version that each will have. A caller uses them from their time
+   * List prices of `models` and items that wait for their time, soonest first, with the version that each will have. A caller uses them from their time
    * on, also when no newer revision reaches it. Absent: none.
    */
   scheduledPrices?: { model: string; price: CatalogModel['price']; effectiveAt: string }[];
@@ -301,6 +331,8 @@ export interface CatalogChanges {
   repriced: PriceChange[];
   /** Absent: no price plan changed. */
   pricePlans?: EntryChanges;
+  /** Services whose ceilings changed; their items are among the models. Absent: none. */
+  services?: EntryChanges;
 }
 
 export interface EntryChanges {

@@ -13,18 +13,30 @@ interface EndpointRules {
    * subject of its own for it, so that the server's permissions prove the user.
    */
   isRecorded?: boolean;
+  /** Internal services alone call it, each on a subject of its own as of a recorded one, so that the server's permissions prove the service. */
+  isForServices?: boolean;
+}
+
+/** An endpoint with a subject for each NATS user that may call it. */
+interface NamesCaller {
+  subject: string;
+  isRecorded: boolean;
+  isForServices?: boolean;
 }
 
 /** The NATS user of operators. It alone may publish to the plain subject of a recorded endpoint. */
 const OPERATOR = 'cli';
 const BY = '.by.';
 
-/** Returns the subject on which a NATS user calls an endpoint: of a recorded one `<subject>` for the operator, `<subject>.by.<user>` for others. */
-export function subjectFor(user: string, { subject, isRecorded }: { subject: string; isRecorded: boolean }): string {
-  return isRecorded && user !== OPERATOR ? `${subject}${BY}${user}` : subject;
+/**
+ * Returns the subject on which a NATS user calls an endpoint: of a recorded one `<subject>` for the operator, `<subject>.by.<user>` for others;
+ * of one for services `<subject>.by.<service>`.
+ */
+export function subjectFor(user: string, { subject, isRecorded, isForServices }: NamesCaller): string {
+  return isForServices || (isRecorded && user !== OPERATOR) ? `${subject}${BY}${user}` : subject;
 }
 
-/** Returns the NATS user that may publish to a subject of a recorded endpoint. */
+/** Returns the NATS user that may publish to a subject of a recorded endpoint, or of one for services. */
 export function findPublisher(subject: string): string {
   const at = subject.lastIndexOf(BY);
   return at < 0 ? OPERATOR : subject.slice(at + BY.length);
@@ -41,16 +53,18 @@ export class Endpoint<Request extends object, Reply> {
   readonly isRepeatable: boolean;
   readonly isDirected: boolean;
   readonly isRecorded: boolean;
+  readonly isForServices: boolean;
 
   constructor(
     readonly subject: string,
     readonly request: new () => Request,
-    { about, isRepeatable = false, isDirected = false, isRecorded = false }: EndpointRules,
+    { about, isRepeatable = false, isDirected = false, isRecorded = false, isForServices = false }: EndpointRules,
   ) {
     this.description = about;
     this.isRepeatable = isRepeatable;
     this.isDirected = isDirected;
     this.isRecorded = isRecorded;
+    this.isForServices = isForServices;
   }
 }
 

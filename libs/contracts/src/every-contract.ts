@@ -23,6 +23,7 @@ import * as catalogRevisions from './catalog-revisions.js';
 import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
 import * as gateway from './gateway.js';
 import * as inference from './inference.js';
+import * as items from './items.js';
 import * as panel from './panel.js';
 import * as payments from './payments.js';
 import * as probe from './probe.js';
@@ -60,6 +61,7 @@ const MODULES = [
   scheduledPrices,
   routeCosts,
   gateway,
+  items,
   inference,
   proxyReplicas,
   routeStatus,

@@ -1,7 +1,7 @@
 import { randomBytes, randomFillSync } from 'node:crypto';
 
 /*
- * Subjects of an inbox: `_INBOX.<service>.<random>.<token>`. The part before the token is the connection. The service's name comes first,
+ * Subjects of an inbox: `_INBOX.<service>.<random>.<token>`; of an internal service `_INBOX.service.<name>.<anything>`. The part before the token is the connection. The service's name comes first,
  * so that permissions can be set by service. The token is random too: a peer learns the connection and must not guess the subjects of
  * others.
  */
@@ -32,9 +32,14 @@ export function isInbox(subject: string): boolean {
   return subject.startsWith(PREFIX);
 }
 
+/** Token before the name of an internal service in its inbox, so that one permission is for the inboxes of all services. */
+const SERVICES = 'service';
+
 /** Returns the NATS user whose inbox the subject is in; undefined for any other subject. */
 export function parseOwner(subject: string): string | undefined {
-  return isInbox(subject) ? subject.split('.')[1] : undefined;
+  if (!isInbox(subject)) return undefined;
+  const [, owner, service] = subject.split('.');
+  return owner === SERVICES ? service : owner;
 }
 
 /** True when both subjects are in the inbox of the same connection. */

@@ -115,6 +115,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     if (extras?.request === undefined) throw new Error(`${subject} is not bound with @Serves`);
     describeSchema(extras.request); // a decorator that is not supported fails the start
     const { replicaId } = this.options;
+    if (extras.isForServices) return [this.endpoint(subjectFor('*', { subject, ...extras }), handler, extras)];
     const subjects = [subject];
     if (extras.perReplica && replicaId !== undefined) subjects.push(`${subject}.${replicaId}`);
     if (extras.isRecorded) subjects.push(subjectFor('*', { subject, isRecorded: true }));
@@ -129,7 +130,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     const receive = (message: ServiceMsg): void => {
       const { reply } = message;
       if (reply && !isInbox(reply)) this.log.warn({ subject, reply }, 'request dropped: reply subject is not an inbox');
-      else if (reply && extras.isRecorded && parseOwner(reply) !== findPublisher(message.subject))
+      else if (reply && namesCaller(extras) && parseOwner(reply) !== findPublisher(message.subject))
         this.log.warn({ subject: message.subject, reply }, "request dropped: reply subject is in another user's inbox");
       else work(message);
     };
@@ -215,7 +216,12 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
 
 /** Returns the sender. The user is known where only this user may publish to the subject. */
 function findCaller({ extras }: ServedRoute, message: IncomingMessage): Caller {
-  return readCaller(message, extras.isRecorded ? findPublisher(message.subject) : null);
+  return readCaller(message, namesCaller(extras) ? findPublisher(message.subject) : null);
+}
+
+/** True when only one user may publish to the subject of a request. */
+function namesCaller({ isRecorded, isForServices }: ServedExtras): boolean {
+  return isRecorded || isForServices;
 }
 
 function parsePayload(data: Uint8Array): unknown {

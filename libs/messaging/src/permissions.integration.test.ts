@@ -23,7 +23,10 @@ const makePassword = (user: User): string => `secret-of-${user}`;
 const variableName = (user: User): string => `NATS_${user.toUpperCase().replace('-', '_')}_PASSWORD`;
 
 /** Environment of the server, read at every restart. */
-const environment = Object.fromEntries(USERS.map((user) => [variableName(user), makePassword(user)]));
+const environment: Record<string, string> = {
+  ...Object.fromEntries(USERS.map((user) => [variableName(user), makePassword(user)])),
+  NATS_CRAWLER_PASSWORD: 'secret-of-crawler',
+};
 
 let server: TestNatsServer;
 const services: NatsMessaging[] = [];
@@ -33,11 +36,12 @@ const as = (user: User): Promise<NatsMessaging> => connections.connect(user, { p
 /** Callers of each subject. A new subject needs an entry here and in nats.conf. */
 const CALLERS: Record<string, User[]> = {
   'billing.v1.key.resolve': ['gateway'],
+  'billing.v1.key.find': ['gateway'],
   'billing.v1.hold.apply': ['gateway'],
   'billing.v1.hold.reserve': ['gateway'],
   'billing.v1.hold.settle': ['gateway', 'inference-proxy'],
   'billing.v1.hold.release': ['gateway'],
-  'billing.v1.hold.renew': ['inference-proxy'],
+  'billing.v1.hold.renew': ['gateway', 'inference-proxy'],
   'billing.v1.hold.list': ['cli'],
   'billing.v1.request.show': ['cli', 'panel'],
   'billing.v1.request.list': ['cli', 'panel'],
@@ -110,6 +114,11 @@ const CALLERS: Record<string, User[]> = {
   'catalog.v1.audit.list': ['cli', 'panel'],
   'catalog.v1.audit.check': ['cli', 'panel'],
   'gateway.v1.request.estimate': ['cli', 'internal'],
+  // Internal services alone: `as an internal service` below.
+  'gateway.v1.item.reserve': [],
+  'gateway.v1.item.renew': [],
+  'gateway.v1.item.settle': [],
+  'gateway.v1.item.release': [],
   'inference.v1.route.status': ['cli', 'panel'],
   'service.v1.replica.status': ['cli', 'panel'],
   'panel.v1.invite.create': ['cli'],
@@ -444,5 +453,59 @@ describe('as a user', () => {
 
   test('every stream of the contracts has its reader', () => {
     expect(Object.keys(READERS)).toEqual(streams.map(({ subject }) => subject));
+  });
+});
+
+describe('as an internal service', () => {
+  const forServices = endpoints.filter(({ isForServices }) => isForServices);
+  let service: NatsConnection;
+  let refused: string[];
+
+  beforeAll(async () => {
+    const credentials = { user: 'crawler', pass: 'secret-of-crawler', inboxPrefix: '_INBOX.service.crawler' };
+    service = await connect({ servers: server.url, ...credentials, reconnect: false });
+    refused = [];
+    void (async () => {
+      for await (const { permissionContext } of service.status() as AsyncIterable<{ permissionContext?: { subject: string } }>)
+        if (permissionContext) refused.push(permissionContext.subject);
+    })();
+    await eventually(() => services.every(({ connected }) => connected));
+  });
+  afterAll(() => service.close());
+
+  test.each(forServices.map((endpoint) => [endpoint.subject, endpoint] as const))(
+    '%s answers on its own subject',
+    async (subject, endpoint) => {
+      const reply = await service.request(subjectFor('crawler', endpoint), '{}', { timeout: 10_000 });
+      expect(reply.json()).toBe(subject);
+    },
+  );
+
+  test('it may publish to no subject of another service, and to none of Tollgate’s own', async () => {
+    const others = forServices.flatMap((endpoint) => [endpoint.subject, subjectFor('gpu', endpoint), subjectFor('cli', endpoint)]);
+    const subjects = [...others, ...endpoints.filter(({ isForServices }) => !isForServices).map(({ subject }) => subject)];
+    for (const subject of subjects) service.publish(subject, '{}', { reply: '_INBOX.service.crawler.x' });
+    await service.flush();
+    await eventually(() => new Set(refused).size >= subjects.length).catch(() => undefined);
+    expect([...new Set(refused)].sort()).toEqual([...subjects].sort());
+  });
+
+  test('a request with the inbox of another gets no answer there', async () => {
+    const heard: string[] = [];
+    const reader: NatsConnection = await connect({
+      servers: server.url,
+      user: 'internal',
+      pass: makePassword('internal'),
+      inboxPrefix: '_INBOX.internal',
+    });
+    reader.subscribe('_INBOX.internal.>', { callback: (_error, message) => heard.push(message.subject) });
+    await reader.flush();
+    const [endpoint] = forServices;
+    if (!endpoint) throw new Error('there is no endpoint for services');
+    service.publish(subjectFor('crawler', endpoint), '{}', { reply: '_INBOX.internal.stolen' });
+    await service.request(subjectFor('crawler', endpoint), '{}', { timeout: 10_000 }); // answered after the request before it
+    await reader.flush();
+    expect(heard).toEqual([]);
+    await reader.close();
   });
 });

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { MessagePattern, RpcException } from '@nestjs/microservices';
 import { PARAM_ARGS_METADATA } from '@nestjs/microservices/constants.js';
-import { type Endpoint, EveryReplicaEndpoint, ReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
+import { Endpoint, EveryReplicaEndpoint, ReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import type { CallContext } from './messaging.js';
 
 interface ServesOptions<Request> {
@@ -19,8 +19,10 @@ export interface ServedExtras {
   everyReplica: boolean;
   /** Each replica also answers on a subject of its own. */
   perReplica: boolean;
-  /** Each NATS user has a subject of its own. */
+  /** Each NATS user has a subject of its own, besides the one of the operator. */
   isRecorded: boolean;
+  /** Each internal service has a subject of its own, and nobody else any. */
+  isForServices: boolean;
 }
 
 /** The signature of a bound method, checked by the compiler. */
@@ -71,6 +73,7 @@ export function servedExtras(
     everyReplica: endpoint instanceof EveryReplicaEndpoint,
     perReplica: endpoint instanceof ReplicaEndpoint,
     isRecorded: endpoint.isRecorded,
+    isForServices: endpoint instanceof Endpoint && endpoint.isForServices,
   };
 }
 

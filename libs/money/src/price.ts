@@ -86,6 +86,8 @@ export interface BillableUsage {
   outputTokens: number;
   /** Tier that the upstream says it served. Absent: its usual one. */
   tier?: string;
+  /** Units of an item of a service, such as pages: each costs `requestPicoUsd`, and tokens cost nothing. Absent: it is a request of a model. */
+  quantity?: number;
 }
 
 /** A part of a cost: a count of tokens, images or the request itself, times its price. */
@@ -113,6 +115,7 @@ export interface PricedUsage {
  * otherwise.
  */
 export function priceUsage(usage: BillableUsage, price: Price): PricedUsage {
+  if (usage.quantity !== undefined) return priceQuantity(usage.quantity, price);
   const parts = PROMPT_ORDER.map((of) => [of, COUNTS[of](usage)] as const);
   if (!(isCount(usage.promptTokens) && isCount(usage.outputTokens) && parts.every(([, count]) => isCount(count)))) {
     throw new RangeError(`impossible usage: ${JSON.stringify(usage)}`);
@@ -124,6 +127,12 @@ export function priceUsage(usage: BillableUsage, price: Price): PricedUsage {
       start += count;
     }
   });
+}
+
+function priceQuantity(count: number, { requestPicoUsd: price = 0n }: Price): PricedUsage {
+  if (!isCount(count)) throw new RangeError(`impossible quantity: ${count}`);
+  const cost = picoUsd(BigInt(count) * price);
+  return { cost, terms: cost > 0n ? [{ of: 'requestPicoUsd', count, price }] : [] };
 }
 
 /** Exact cost of a usage (`priceUsage`). */

@@ -7,7 +7,7 @@ export const TEST_NATS_PASSWORD = 'test';
 
 /** A nats-server with the users and permissions of `npm start`. */
 export async function startNatsWithUsers(): Promise<TestNatsServer> {
-  const { NATS_USERS, natsVariable } = await import('../../../scripts/local/nats-keys.mjs');
-  const passwords = NATS_USERS.map((user) => [natsVariable(user, 'PASSWORD'), TEST_NATS_PASSWORD]);
+  const { PASSWORD_USERS, natsVariable } = await import('../../../scripts/local/nats-keys.mjs');
+  const passwords = PASSWORD_USERS.map((user) => [natsVariable(user, 'PASSWORD'), TEST_NATS_PASSWORD]);
   return await startNatsServer(['-c', CONFIG], Object.fromEntries(passwords));
 }

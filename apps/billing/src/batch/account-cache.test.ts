@@ -7,6 +7,7 @@ const NO_ROWS: BatchRows = {
   budgets: [],
   values: [],
   limits: [],
+  services: [],
   opened: [],
   settled: [],
   late: [],

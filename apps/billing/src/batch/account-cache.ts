@@ -68,7 +68,7 @@ export class AccountCache {
 
   /**
    * Returns the state to decide the batch from. Undefined when any of it is not cached, and for cases that always take the lock: a sweep,
-   * the reaper, a grant, a key or the window of a budget near its end.
+   * the reaper, items of services, a grant, a key or the window of a budget near its end.
    */
   readState({ settles, reserves, sweeps = [] }: Batch, now: number): BatchState | undefined {
     if (sweeps.length > 0 || settles.length + reserves.length === 0) return undefined;
@@ -82,7 +82,8 @@ export class AccountCache {
       const account = this.usable(accountId, now);
       const hold = account?.holds.get(holdId);
       const project = hold && account?.projects.get(hold.projectId);
-      if (!account || !project || reason === 'lease-expired') return undefined;
+      // Items of services are few, and their services have rows that other accounts change.
+      if (!account || !project || reason === 'lease-expired' || hold.service !== undefined) return undefined;
       if (!addBudgets(budgets, account, hold, now) || !addLimits(limits, account, hold)) return undefined;
       accounts.set(accountId, account.state);
       projects.set(hold.projectId, project.state);
@@ -93,7 +94,7 @@ export class AccountCache {
       const account = this.usable(accountId, now);
       const project = account?.projects.get(projectId);
       const key = project?.keys.get(keyId);
-      if (!account || !project || !key || account.holds.has(holdId)) return undefined;
+      if (!account || !project || !key || account.holds.has(holdId) || reserve.item) return undefined;
       const payer = toPayer(reserve, key);
       if (key.expiresAt <= now + MOMENT_TOLERANCE_MS || !addBudgets(budgets, account, payer, now)) return undefined;
       if (!addLimits(limits, account, payer) || this.isExceeded(budgets, payer)) return undefined;
@@ -108,7 +109,7 @@ export class AccountCache {
   learn(
     batch: Batch,
     state: BatchState,
-    rows: Omit<BatchRows, 'late' | 'tombstones' | 'forfeits' | 'events'>,
+    rows: Omit<BatchRows, 'late' | 'tombstones' | 'forfeits' | 'events' | 'services'>,
     version: string | undefined,
   ): void {
     const touched = new Map<string, CachedAccount>();
@@ -267,5 +268,6 @@ function toHold({ reserve, planPart, grantId, leaseUntil, tokens }: OpenedHold, 
     ...(amountTokens !== undefined && { amountTokens }),
     ...(tokens !== undefined && { tokens, model: reserve.model }),
     ...(isBudgeted && attribution && { attribution }),
+    ...(reserve.item && { service: reserve.item.service }),
   };
 }

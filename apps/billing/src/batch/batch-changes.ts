@@ -5,6 +5,7 @@ import type { RateLimitState } from '../limits/rate-limit.js';
 import { assignmentsOf, type Change, type Columns, type Inputs, listNames, type RowsInput } from '../sql/statement.js';
 import type { AccountState, BatchRows, LateSettlement, OpenedHold, ProjectState, Settlement } from './batch.js';
 import { pickRules } from './price-rules.js';
+import type { ServiceState } from './service-state.js';
 
 /** Rows of a batch, and its time. */
 export interface WrittenBatch {
@@ -48,8 +49,12 @@ const OPENED: Columns<OpenedHold> = {
   ...KEPT,
 };
 
-/** A hold counts towards a limit of tokens, or its price has a rare part. */
-const OPENED_RARELY: Columns<OpenedHold> = { tokens: ['int8', (row) => row.tokens], ...KEPT_RARELY };
+/** A hold counts towards a limit of tokens, is for an item of a service, or its price has a rare part. */
+const OPENED_RARELY: Columns<OpenedHold> = {
+  tokens: ['int8', (row) => row.tokens],
+  quantity_max: ['int4', ({ reserve }) => reserve.item?.quantityMax],
+  ...KEPT_RARELY,
+};
 
 /** Counts of a settlement, and with a prefix of a meter reading. */
 export const TOKENS: Columns<Pick<Settlement, 'usage'>> = {
@@ -80,12 +85,13 @@ const SETTLED: Columns<Settlement> = {
   ...USAGE,
 };
 
-/** The upstream has written to a cache, or the price has steps or tiers. Null: it has not. */
+/** The upstream has written to a cache, the price has steps or tiers, or it is an item of a service. Null: it is not so. */
 const SETTLED_RARELY: Columns<Pick<Settlement, 'usage' | 'step'>> = {
   cache_write_tokens: ['int4', ({ usage }) => usage.cacheWriteTokens || null],
   cache_write_1h_tokens: ['int4', ({ usage }) => usage.cacheWrite1hTokens || null],
   tier: ['text', ({ usage }) => usage.tier],
   price_step: ['int4', ({ step }) => step],
+  quantity: ['int4', ({ usage }) => usage.quantity],
 };
 
 export const SETTLED_LATE: Columns<LateSettlement> = {
@@ -212,6 +218,26 @@ export function changeBudgets(inputs: Inputs<WrittenBatch>): Change {
     BUDGET,
     inputs.rows({ ...BUDGET_ID, ...BUDGET }, ({ rows }) => rows.budgets),
   );
+}
+
+const SERVICE: Columns<ServiceState> = {
+  day: ['timestamptz', (row) => new Date(row.day).toISOString()],
+  spent: ['numeric', (row) => row.spent],
+  held: ['numeric', (row) => row.held],
+  open_holds: ['int4', (row) => row.openHolds],
+  day_max: ['numeric', (row) => row.dayMax],
+  open_holds_max: ['int4', (row) => row.openHoldsMax],
+};
+
+/** Batches that read the rows have locked them. */
+export function changeServices(inputs: Inputs<WrittenBatch>): Change {
+  const services = inputs.rows({ service: ['text', (row: ServiceState) => row.service], ...SERVICE }, ({ rows }) => rows.services);
+  return {
+    changes: `changed_services AS (
+      UPDATE billing.service_use u SET ${assignmentsOf(SERVICE)} FROM ${services.as('s')} WHERE u.service = s.service RETURNING 1
+    )`,
+    demand: `billing.demand((SELECT count(*) FROM changed_services) = ${services.count}, 'a service was not there')`,
+  };
 }
 
 const LIMIT: Columns<RateLimitState> = {

@@ -5,6 +5,7 @@ import type { BudgetState, Budgets, ValueChange, ValueCounts } from '../budgets/
 import type { MinuteWindow } from '../limits/minute-window.js';
 import type { RateLimitState, RateLimits } from '../limits/rate-limit.js';
 import type { Hold, ReapedHold } from './hold.js';
+import type { ServiceState } from './service-state.js';
 
 /** A request to end a hold. `lease-expired` comes from the reaper: it bills the meter reading, and only after lease and grace. */
 export interface Settle {
@@ -14,6 +15,8 @@ export interface Settle {
   usage?: TokenUsage;
   upstream?: string;
   settledBy?: Settler;
+  /** The service that asks: it ends holds of its own items alone. Absent: any hold. */
+  service?: string;
   /** Trace context of a sampled caller. */
   traceparent?: string;
 }
@@ -94,6 +97,8 @@ export interface BatchState {
   reaped: ReadonlyMap<string, ReapedHold>;
   /** Ids of the batch that are of detached months. Their settlements are not known. */
   detached: ReadonlySet<string>;
+  /** Services whose items the holds and reserves of the batch are for. Absent: all are requests to models. */
+  services?: ReadonlyMap<string, ServiceState>;
 }
 
 export interface HoldTimes {
@@ -162,6 +167,7 @@ export interface BatchRows {
   budgets: BudgetState[];
   values: ValueChange[];
   limits: RateLimitState[];
+  services: ServiceState[];
   opened: OpenedHold[];
   settled: Settlement[];
   late: LateSettlement[];
@@ -190,6 +196,7 @@ export interface BatchDraft {
   /** Changes that the batch makes to them, by `valueKey`. */
   readonly values: Map<string, ValueChange>;
   readonly limits: BatchState['limits'];
+  readonly services: ReadonlyMap<string, ServiceState>;
   /** Open holds among the ids of the batch, before the batch. */
   readonly openBefore: ReadonlyMap<string, Hold>;
   /** Open holds among the ids of the batch, at this point of the fold: without those ended, with those opened. */
@@ -199,7 +206,7 @@ export interface BatchDraft {
   readonly detached: BatchState['detached'];
   /** Holds that may be settled late, once. */
   readonly reaped: Map<string, ReapedHold>;
-  readonly rows: Omit<BatchRows, 'accounts' | 'projects' | 'budgets' | 'values' | 'limits'>;
+  readonly rows: Omit<BatchRows, 'accounts' | 'projects' | 'budgets' | 'values' | 'limits' | 'services'>;
   readonly changed: Set<object>;
 }
 

@@ -213,8 +213,18 @@ test('so do those of the end of a plan', async () => {
   expect(ended).toMatchObject({ lock_accounts: [shard], read_batch: [shard], forfeit_grants: [], 'within a function': [shard] });
 });
 
+test('a batch with an item of a service also asks for the row of the service, which is of no account', async () => {
+  const reserve = {
+    ...makeReserve(first, 3n),
+    model: 'crawler/page',
+    price: { version: 1, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0', requestPicoUsd: '3' },
+    item: { service: 'crawler', quantityMax: 1 },
+  };
+  expect(await readShards(reserving(reserve))).toMatchObject({ add_services: [], lock_services: [], write_services: [] });
+});
+
 /** Statements of the same files that are no part of a request, or do not run where tables are distributed. */
-const NOT_SEEN = ['read_elsewhere', 'renew_holds', 'not_settled'];
+const NOT_SEEN = ['read_elsewhere', 'renew_holds', 'renew_items', 'not_settled'];
 
 test('each named statement of a batch has run, and the documentation names it', () => {
   const sources = globSync('apps/billing/src/**/*.ts', { exclude: (name) => name.includes('.test.') })

@@ -16,8 +16,9 @@ import { type AccountRateLimits, Admission, correctTokens, endInLimits, findLimi
 import { toPayer } from '../payer/payer.js';
 import type { AccountState, Applied, Batch, BatchDraft, BatchRows, BatchState, HoldTimes, ProjectState, Settle } from './batch.js';
 import { type Amounts, type BudgetUse, computeLeft, countInBudgets, exceededBudget, findHoldBudgets, listUses } from './count-budgets.js';
+import { countInService, findCeiling, leftInService } from './count-services.js';
 import { decideEvents } from './decide-events.js';
-import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold, sumTokens } from './hold.js';
+import { billedUsage, costWithin, type Hold, type ReapedHold, sumTokens } from './hold.js';
 
 /**
  * Decides a batch as if its parts came one after another: due plan ends, then settles, then reserves. Pure: it leaves the state unchanged,
@@ -100,6 +101,7 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
     return 'unknown';
   }
   if (hold.accountId !== account.accountId) return 'unknown';
+  if (settle.service !== undefined && settle.service !== hold.service) return 'unknown';
   if (byReaper && hold.leaseUntil + times.reaperGraceMs >= draft.now) return 'unknown';
   const parts = { plan: hold.planPart, topup: hold.amount - hold.planPart, grantId: hold.grantId };
   returnHold(account.funds, parts);
@@ -114,6 +116,7 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
   draft.changed.add(project);
   const limits = findLimits(draft.limits, hold);
   endInLimits(limits);
+  countInService(draft, hold.service, { openHolds: -1, held: -hold.amount });
   for (const limit of limits) draft.changed.add(limit);
   draft.openNow.delete(holdId);
   draft.settlements.set(holdId, 0n); // a second settle in this batch is 'already'; chargeHold sets the cost
@@ -122,7 +125,7 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
 
 function chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }: EndedHold): void {
   const reported = settle.reason === 'lease-expired' ? hold.meter : settle.usage;
-  const usage = reported ? billableUsage(reported) : NO_USAGE;
+  const usage = billedUsage(hold, reported);
   const { cost, over, step } = costWithin(hold, usage);
   draft.settlements.set(hold.holdId, cost);
   if (hold.tokens !== undefined) {
@@ -130,6 +133,7 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }
   }
   const spent: Amounts = { usd: cost, tokens: sumTokens(usage) };
   countInBudgets(draft, budgets, account, { spent });
+  countInService(draft, hold.service, { spent: cost });
   draft.rows.settled.push({
     holdId: hold.holdId,
     accountId: hold.accountId,
@@ -152,8 +156,9 @@ function chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }
 function takeReaped(draft: BatchDraft, settle: Settle, account: AccountState): PendingLateSettlement | undefined {
   const reaped = draft.reaped.get(settle.holdId);
   if (reaped?.accountId !== account.accountId) return undefined;
+  if (settle.service !== undefined && settle.service !== reaped.service) return undefined;
   draft.reaped.delete(settle.holdId);
-  const usage = settle.usage ? billableUsage(settle.usage) : NO_USAGE;
+  const usage = billedUsage(reaped, settle.usage);
   const { cost, over, step } = costWithin(reaped, usage);
   const due = cost - reaped.billed;
   const priced = { usage, over, due, ...(step !== undefined && { step }) };
@@ -165,24 +170,27 @@ function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, s
   if (parts.planCost !== 0n || parts.topupCost !== 0n) draft.changed.add(account);
   const spent: Amounts = { usd: due - parts.writeoff, tokens: sumTokens(usage) - reaped.usedTokens };
   countInBudgets(draft, findHoldBudgets(draft.budgets, reaped), account, { spent });
+  countInService(draft, reaped.service, { spent: due - parts.writeoff });
   draft.settlements.set(settle.holdId, reaped.billed + due - parts.writeoff);
   const priced = { due, over, usage, ...(step !== undefined && { step }) };
   draft.rows.late.push({ settle, hold: reaped, ...priced, charge: parts, metered: settle.usage !== undefined });
 }
 
 /**
- * Returns what a late settlement may charge within the budgets of its hold; undefined when there are none. Nothing when a window of the hold
+ * Returns what a late settlement may charge within the budgets of its hold and the day of its service; undefined when there are none. Nothing when a window of the hold
  * is over: what others spent in it is not known any more. Budgets of tokens only count: tokens that were used cannot be written off.
  */
 function leftForLate(draft: BatchDraft, reaped: ReapedHold): bigint | undefined {
   const ofMoney = listUses(draft, findBudgets(draft.budgets, reaped)).filter(({ budget }) => budget.unit === 'usd');
+  const ofService = leftInService(draft, reaped.service);
   const left = ofMoney.map((use) => (use.budget.windowStart <= reaped.createdAt ? computeLeft(use) : 0n));
+  if (ofService !== undefined) left.push(ofService);
   return left.length > 0 ? left.reduce((least, amount) => (amount < least ? amount : least)) : undefined;
 }
 
 /**
  * Opens a hold or refuses it, checking in this order: key, whether a limit of the session has a budget, limits per minute, concurrency, funds,
- * budgets. A reserve repeated while its hold is open gets `held` again, even if limits have changed; a refused one is decided anew. A different
+ * budgets, ceilings of its service. A reserve repeated while its hold is open gets `held` again, even if limits have changed; a refused one is decided anew. A different
  * reserve under the id of an open hold is `closed`: its work would not be paid for. So is an id of a detached month, which may have been settled.
  */
 function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times: HoldTimes): ReserveOutcome {
@@ -194,7 +202,7 @@ function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times: HoldTi
   if (draft.settlements.has(holdId) || draft.detached.has(holdId)) return { status: 'closed', holdId };
   if (open) {
     const isSame = open.accountId === reserve.accountId && open.projectId === reserve.projectId && open.amount === amount;
-    return isSame ? { status: 'held', holdId, leaseMs: times.leaseMs } : { status: 'closed', holdId };
+    return isSame ? { status: 'held', holdId, leaseMs: reserve.leaseMs ?? times.leaseMs } : { status: 'closed', holdId };
   }
 
   if (!account || !project || !mayCall(draft, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
@@ -212,6 +220,9 @@ function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times: HoldTi
   const amounts: Amounts = { usd: amount, tokens: reserve.amountTokens ?? 0 };
   const tooMuch = findUncovered(amounts, sumAvailable(account.funds), listUses(draft, budgets));
   if (tooMuch) return { status: 'refused', holdId, ...tooMuch };
+  const { item, leaseMs = times.leaseMs } = reserve;
+  const ceiling = item && findCeiling(draft, item, amount);
+  if (ceiling) return { status: 'refused', holdId, code: 'service_ceiling', ceiling };
 
   // Nothing below can fail.
   const parts = takeHold(account.funds, amount);
@@ -219,11 +230,12 @@ function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times: HoldTi
   admission.count();
   for (const row of [account, project, ...limits]) draft.changed.add(row);
   countInBudgets(draft, budgets, account, { held: amounts, mustFit: true });
+  countInService(draft, item?.service, { openHolds: 1, held: amount });
   draft.openNow.set(holdId, { accountId: account.accountId, projectId: project.projectId, amount });
-  const leaseUntil = draft.now + times.leaseMs;
+  const leaseUntil = draft.now + leaseMs;
   const tokens = admission.countsTokens && { tokens: reserve.tokensMax };
   draft.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil, ...tokens });
-  return { status: 'held', holdId, leaseMs: times.leaseMs, ...admission.left() };
+  return { status: 'held', holdId, leaseMs, ...admission.left() };
 }
 
 function findUncovered(amounts: Amounts, available: bigint, uses: readonly BudgetUse[]) {
@@ -251,6 +263,7 @@ function copyState(state: BatchState): BatchDraft {
     valuesBefore: state.values,
     values: new Map(),
     limits: new Map(Array.from(state.limits, ([id, ofAccount]) => [id, copyLimits(ofAccount)])),
+    services: new Map(Array.from(state.services ?? [], ([name, service]) => [name, { ...service }])),
     openBefore: state.holds,
     openNow: new Map(state.holds),
     settlements: new Map(state.settlements),
@@ -277,6 +290,7 @@ function listRows(draft: BatchDraft): BatchRows {
       [...ofAccount.values()].flat().filter((budget) => draft.changed.has(budget)),
     ),
     values: [...draft.values.values()],
+    services: [...draft.services.values()].filter((service) => draft.changed.has(service)),
     limits: [...draft.limits.values()].flatMap((ofAccount) =>
       [...ofAccount.values()].filter((row) => row !== null && draft.changed.has(row)),
     ) as RateLimitState[],

@@ -27,6 +27,8 @@ export interface Hold {
   model?: string;
   /** User and tags that it counts for in budgets. Absent: none, or the account has no budgets. */
   attribution?: Attribution | undefined;
+  /** The service whose item it is for. Absent: it is for a request to a model. */
+  service?: string;
   /** Fixed at the reserve: a price change never affects a running request. */
   price: Price;
   /** The last meter reading, billed by the reaper. Undefined before the first. */
@@ -41,6 +43,8 @@ export interface ReapedHold {
   projectId: string;
   rootKeyId: string;
   attribution?: Attribution | undefined;
+  /** As in `Hold`. */
+  service?: string;
   /** Milliseconds. */
   createdAt: number;
   amount: bigint;
@@ -72,6 +76,12 @@ export function billableUsage(usage: TokenUsage): TokenUsage {
     promptSource: usage.promptSource,
     outputSource: usage.outputSource,
   };
+}
+
+/** Returns the usage that a hold is billed for: of an item its units alone, of a request to a model its tokens alone. */
+export function billedUsage({ service }: Pick<Hold, 'service'>, reported: TokenUsage | undefined): TokenUsage {
+  if (service === undefined) return reported ? billableUsage(reported) : NO_USAGE;
+  return { ...NO_USAGE, promptSource: 'reported', outputSource: 'reported', quantity: reported?.quantity ?? 0 };
 }
 
 /** Returns the tokens that budgets of tokens count. */

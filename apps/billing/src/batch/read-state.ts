@@ -6,6 +6,7 @@ import { listTargets, type Payer, toPayer } from '../payer/payer.js';
 import { type Columns, statement } from '../sql/statement.js';
 import type { Batch, BatchState, ProjectState } from './batch.js';
 import type { Hold } from './hold.js';
+import { readServices } from './read-services.js';
 import {
   type AccountRow,
   HOLD_COLUMNS,
@@ -134,6 +135,8 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   const reserved = reserves.map((reserve) => toPayer(reserve, keys.get(reserve.keyId)));
   const payers = [...holds.values(), ...reaped.values(), ...reserved];
   const budgets = budgeted.length > 0 ? await readBudgets(connection, budgeted, payers, moment) : NO_BUDGETS;
+  const named = [...holds.values(), ...reaped.values(), ...reserves.map(({ item }) => ({ service: item?.service }))];
+  const services = new Set(named.flatMap(({ service }) => service ?? []));
   return {
     now: moment,
     accounts: new Map(accounts.rows.map((row) => [row.id, toAccountState(row)])),
@@ -145,6 +148,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
     holds,
     settlements: new Map(found.settlements?.map((row) => [row.hold_id, BigInt(row.cost)])),
     reaped,
+    ...(services.size > 0 && { services: await readServices(connection, services, moment) }),
     detached: new Set(detachedBelow === null ? [] : holdIds.filter((id) => id.toLowerCase() < detachedBelow)),
   };
 }

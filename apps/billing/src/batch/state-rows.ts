@@ -49,6 +49,7 @@ export const HOLD_COLUMNS = `id, account_id, project_id, key_id, (extract(epoch 
         plan_part::text, grant_id, input_price::text, cached_input_price::text, output_price::text, request_price::text, image_price::text, images,
         cache_write_price::text, cache_write_1h_price::text, price_rules, attribution, meter_sequence, meter_prompt_tokens,
         meter_cached_tokens, meter_cache_write_tokens, meter_cache_write_1h_tokens, meter_tier, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source, meter_output_source,
+        meter_quantity, CASE WHEN quantity_max IS NOT NULL THEN split_part(model, '/', 1) END AS service,
         extract(epoch FROM lease_until)::float8 * 1000 AS lease_until, ${selectRoot('key_id')} AS root_key_id`;
 
 export interface HoldRow extends RarePriceRow {
@@ -78,6 +79,9 @@ export interface HoldRow extends RarePriceRow {
   meter_reasoning_tokens: number;
   meter_prompt_source: PromptSource | null;
   meter_output_source: OutputSource | null;
+  meter_quantity: number | null;
+  /** Null: the hold is for a request to a model. */
+  service: string | null;
   lease_until: number;
 }
 
@@ -94,6 +98,7 @@ export function toHold(row: HoldRow): Hold {
     grantId: row.grant_id,
     price: toPrice(row),
     ...(row.attribution !== null && { attribution: row.attribution }),
+    ...(row.service !== null && { service: row.service }),
     meter: reading(row),
     leaseUntil: row.lease_until,
   };
@@ -109,6 +114,7 @@ function reading(row: HoldRow): Hold['meter'] {
     ...(row.meter_cache_write_tokens !== null && { cacheWriteTokens: row.meter_cache_write_tokens }),
     ...(row.meter_cache_write_1h_tokens !== null && { cacheWrite1hTokens: row.meter_cache_write_1h_tokens }),
     ...(row.meter_tier !== null && { tier: row.meter_tier }),
+    ...(row.meter_quantity !== null && { quantity: row.meter_quantity }),
     outputTokens: row.meter_output_tokens,
     reasoningTokens: row.meter_reasoning_tokens,
     ...(promptSource !== null && outputSource !== null ? { promptSource, outputSource } : ESTIMATED_SOURCES),
@@ -119,7 +125,8 @@ export const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.write
         s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped, s.account_id, s.project_id, s.key_id,
         (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, s.held::text, s.over::text, s.plan_cost::text, s.live_grant_id,
         s.topup_cost::text, s.prompt_tokens::int8 + s.output_tokens AS used_tokens, s.input_price::text, s.cached_input_price::text, s.output_price::text,
-        s.request_price::text, s.image_price::text, s.images, s.cache_write_price::text, s.cache_write_1h_price::text, s.price_rules, s.attribution, ${selectRoot('s.key_id')} AS root_key_id`;
+        s.request_price::text, s.image_price::text, s.images, s.cache_write_price::text, s.cache_write_1h_price::text, s.price_rules, s.attribution,
+        CASE WHEN s.quantity IS NOT NULL THEN split_part(s.model, '/', 1) END AS service, ${selectRoot('s.key_id')} AS root_key_id`;
 
 export interface SettlementRow extends RarePriceRow {
   hold_id: string;
@@ -143,6 +150,8 @@ export interface SettlementRow extends RarePriceRow {
   cached_input_price: string | null;
   output_price: string | null;
   attribution: Attribution | null;
+  /** Null: it was a request to a model. */
+  service: string | null;
 }
 
 export function toReapedHold(row: SettlementRow): ReapedHold {
@@ -151,6 +160,7 @@ export function toReapedHold(row: SettlementRow): ReapedHold {
     projectId: row.project_id ?? '',
     rootKeyId: row.root_key_id ?? row.key_id ?? '',
     ...(row.attribution !== null && { attribution: row.attribution }),
+    ...(row.service !== null && { service: row.service }),
     createdAt: row.created_at ?? 0,
     amount: BigInt(row.held),
     billed: BigInt(row.cost),

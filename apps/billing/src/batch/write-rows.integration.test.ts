@@ -15,6 +15,7 @@ const NOTHING: BatchRows = {
   budgets: [],
   values: [],
   limits: [],
+  services: [],
   opened: [],
   settled: [],
   late: [],

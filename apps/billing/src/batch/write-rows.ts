@@ -10,6 +10,7 @@ import {
   changeHolds,
   changeLimits,
   changeProjects,
+  changeServices,
   changeValues,
   hasRareColumns,
   SETTLED_LATE,
@@ -40,6 +41,7 @@ function writeAlone(name: string, change: (inputs: Inputs<WrittenBatch>) => Chan
 const WRITE_BUDGETS = writeAlone('write_budgets', changeBudgets);
 const WRITE_VALUES = writeAlone('write_budget_values', changeValues);
 const WRITE_LIMITS = writeAlone('write_limits', changeLimits);
+const WRITE_SERVICES = writeAlone('write_services', changeServices);
 
 const TOMBSTONE: Columns<Settle> = {
   hold_id: ['uuid', (row) => row.holdId],
@@ -105,6 +107,7 @@ const STATEMENTS: readonly [statement: Statement<WrittenBatch, object>, ...needs
   [WRITE_EVENTS, 'events'],
   [WRITE_PASSED, 'events', 'budgets'],
   [WRITE_LIMITS, 'limits'],
+  [WRITE_SERVICES, 'services'],
 ];
 
 /**

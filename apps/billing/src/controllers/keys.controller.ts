@@ -4,12 +4,14 @@ import {
   type ApiKey,
   type CreatedKey,
   KeyCreateRequest,
+  KeyFindRequest,
   KeyListRequest,
   KeyResolveRequest,
   KeyRevokeRequest,
   KeyRotateRequest,
   KeyUpdateRequest,
   keyCreate,
+  keyFind,
   keyList,
   keyResolve,
   keyRevoke,
@@ -32,7 +34,7 @@ import type { CallContext, Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { BillingConfig } from '../billing.config.js';
-import { KeyLookups } from '../keys/key-lookups.js';
+import { findKey, KeyLookups } from '../keys/key-lookups.js';
 import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../keys/keys.js';
 import { queryOwnUsage, readKeyAccount, showOwnKey, showOwnRequest } from '../keys/own-key.js';
 import { findQuoteKey } from '../keys/quote-key.js';
@@ -52,6 +54,11 @@ export class KeysController {
   @Serves(keyResolve)
   async resolve({ keyDigest }: KeyResolveRequest) {
     return this.lookups.resolve(keyDigest);
+  }
+
+  @Serves(keyFind)
+  async find({ keyId }: KeyFindRequest) {
+    return findKey(this.prisma, keyId);
   }
 
   @Serves(keyCreate)

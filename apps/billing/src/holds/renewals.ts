@@ -3,6 +3,7 @@ import type { PgConnection } from '#database/pg-connection.js';
 import { NO_USAGE } from '../batch/hold.js';
 import { Lane, type LaneOptions } from '../batch/lane.js';
 import { type Renewed, renewHolds } from './renew.js';
+import { isItem, renewItems } from './renew-items.js';
 
 /** A lease to extend, or ids of ended requests to check. */
 type Item = HoldRenewal | { ended: readonly string[] };
@@ -19,9 +20,13 @@ export class Renewals {
   ) {
     const work = async (connection: PgConnection, items: readonly Item[]): Promise<Renewed[]> => {
       const renewals = items.filter((item) => 'holdId' in item);
+      const ofItems = renewals.filter(isItem);
       const ended = items.flatMap((item) => ('ended' in item ? item.ended : []));
-      const renewed = await renewHolds(connection, renewals, leaseMs, ended);
-      return items.map(() => renewed);
+      const requests = ofItems.length > 0 ? renewals.filter((renewal) => !isItem(renewal)) : renewals;
+      const renewed = await renewHolds(connection, requests, leaseMs, ended);
+      if (ofItems.length === 0) return items.map(() => renewed);
+      const renewedItems = { ...renewed, mayCall: await renewItems(connection, ofItems, leaseMs) };
+      return items.map((item) => ('holdId' in item && isItem(item) ? renewedItems : renewed));
     };
     this.lane = new Lane({ ...options, work });
   }

@@ -80,6 +80,7 @@ export const SETTLED_ROWS = Prisma.sql`
     CASE WHEN l.hold_id IS NULL THEN s.cache_write_tokens ELSE l.cache_write_tokens END AS "cacheWriteTokens",
     CASE WHEN l.hold_id IS NULL THEN s.cache_write_1h_tokens ELSE l.cache_write_1h_tokens END AS "cacheWrite1hTokens",
     CASE WHEN l.hold_id IS NULL THEN s.tier ELSE l.tier END AS tier,
+    CASE WHEN l.hold_id IS NULL THEN s.quantity ELSE l.quantity END AS quantity,
     coalesce(l.output_tokens, s.output_tokens) AS "outputTokens", coalesce(l.reasoning_tokens, s.reasoning_tokens) AS "reasoningTokens",
     CASE WHEN l.hold_id IS NULL THEN s.prompt_source ELSE l.prompt_source END AS "promptSource",
     CASE WHEN l.hold_id IS NULL THEN s.output_source ELSE l.output_source END AS "outputSource"

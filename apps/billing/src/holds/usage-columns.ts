@@ -9,6 +9,7 @@ export interface UsageColumns {
   cacheWriteTokens: number | null;
   cacheWrite1hTokens: number | null;
   tier: string | null;
+  quantity: number | null;
   outputTokens: number;
   reasoningTokens: number;
   /** Null: the row carries no usage, as the next one. */
@@ -18,7 +19,7 @@ export interface UsageColumns {
 
 /** Returns the usage of a row; `NO_USAGE` when it carries none. */
 export function toUsage(row: UsageColumns): TokenUsage {
-  const { promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, tier, outputTokens, reasoningTokens } = row;
+  const { promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, tier, quantity, outputTokens, reasoningTokens } = row;
   const { promptSource, outputSource } = row;
   if (promptSource === null || outputSource === null) return NO_USAGE;
   return {
@@ -27,6 +28,7 @@ export function toUsage(row: UsageColumns): TokenUsage {
     ...(cacheWriteTokens !== null && { cacheWriteTokens }),
     ...(cacheWrite1hTokens !== null && { cacheWrite1hTokens }),
     ...(tier !== null && { tier }),
+    ...(quantity !== null && { quantity }),
     outputTokens,
     reasoningTokens,
     ...({ promptSource, outputSource } as UsageSources),

@@ -63,6 +63,8 @@ const SOURCES: Record<MonthFileName, { journal?: Journal; table?: string; keys: 
     keys: ['settled_at', 'hold_id'],
     where: '(tier IS NOT NULL OR price_step IS NOT NULL)',
   },
+  'item-quantities': { journal: 'settlement', keys: ['settled_at', 'hold_id'], where: 'quantity IS NOT NULL' },
+  'late-item-quantities': { journal: 'late_settlement', keys: ['settled_at', 'hold_id'], where: 'quantity IS NOT NULL' },
   movements: { journal: 'movement', keys: ['created_at', 'id'] },
   statements: { table: 'month_account', keys: ['account_id'] },
   grants: { table: 'month_grant', keys: ['grant_id', 'account_id'] },

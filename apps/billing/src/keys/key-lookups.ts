@@ -1,19 +1,19 @@
 import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
+import type { PrismaClient } from '#database/prisma-client.js';
 import { Lane, type LaneOptions } from '../batch/lane.js';
 import { KEY_IS_ACTIVE } from '../payer/key-status.js';
 import { storedDigest } from './key-digest.js';
 
-const FIND_KEYS = {
-  name: 'find_keys',
-  text: `SELECT encode(k.digest, 'hex') AS digest, k.id::text AS "keyId", p.id::text AS "projectId", p.account_id::text AS "accountId",
+const SELECT_KEYS = `SELECT encode(k.digest, 'hex') AS digest, k.id::text AS "keyId", p.id::text AS "projectId", p.account_id::text AS "accountId",
       extract(epoch FROM k.expires_at - clock_timestamp())::float8 * 1000 AS "validForMs",
       nullif(k.models, '{}') AS models, nullif(k.networks, '{}') AS networks, nullif(p.tags, '{}') AS tags,
       a.price_plan AS "pricePlan", a.next_price_plan AS "nextPricePlan", a.next_price_plan_from AS "nextPricePlanFrom"
     FROM billing.api_key k JOIN billing.project p ON p.id = k.project_id JOIN billing.account a ON a.id = p.account_id
-    WHERE k.digest = ANY ($1::bytea[]) AND ${KEY_IS_ACTIVE} AND p.enabled`,
-};
+    WHERE ${KEY_IS_ACTIVE} AND p.enabled`;
+
+const FIND_KEYS = { name: 'find_keys', text: `${SELECT_KEYS} AND k.digest = ANY ($1::bytea[])` };
 
 /** Null: the key has no such limit, its project no tags, its account no price plan. */
 interface KeyRow extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accountId'> {
@@ -60,6 +60,14 @@ export class KeyLookups {
   close(): Promise<void> {
     return this.lane.close();
   }
+}
+
+/** Returns a key by its id. @throws {ServiceError} as `KeyLookups.resolve`. */
+export async function findKey(prisma: PrismaClient, keyId: string): Promise<ResolvedKey> {
+  const rows = await prisma.$queryRawUnsafe<KeyRow[]>(`${SELECT_KEYS} AND k.id = $1::uuid`, keyId);
+  if (!rows[0]) throw new ServiceError('invalid_api_key', 'The API key is not valid.');
+  const { digest: _, ...row } = rows[0];
+  return resolvedKey(row);
 }
 
 async function findKeys(connection: PgConnection, digests: readonly Uint8Array[]): Promise<(ResolvedKey | undefined)[]> {

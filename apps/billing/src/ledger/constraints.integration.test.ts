@@ -129,6 +129,14 @@ const TABLES: Record<string, Table> = {
       budget_value_held_not_negative: { held: -1 },
     },
   },
+  service_use: {
+    row: () => ({ service: `'crawler'` }),
+    faults: {
+      service_use_pkey: 'twice',
+      service_use_held_not_negative: { held: -1 },
+      service_use_open_holds_not_negative: { open_holds: -1 },
+    },
+  },
   rate_limit: {
     row: () => ({
       ...{ id: `'${ids.projectId}'`, account_id: `'${ids.accountId}'`, project_id: `'${ids.projectId}'`, open_holds: 0 },

@@ -240,6 +240,21 @@ export const INVARIANTS: readonly Invariant[] = [
       HAVING sum(n.amount) > s.cost + coalesce(l.due - l.writeoff, 0) OR bool_or(n.account_id <> s.account_id)
         OR s.reason = 'lease-expired' AND l.hold_id IS NULL`,
   },
+  {
+    id: 'I19',
+    rule: 'a service has what its items have cost since the start of its day, and what their holds hold',
+    freezesAccount: false,
+    needsWholeMonth: true,
+    sql: () => `SELECT service AS subject, NULL::uuid AS account_id FROM (
+        SELECT service, CASE WHEN day >= now() - interval '2 days' THEN spent ELSE 0 END AS spent, held, open_holds FROM billing.service_use
+        UNION ALL SELECT split_part(h.model, '/', 1), 0, -h.amount, -1 FROM billing.hold h WHERE h.quantity_max IS NOT NULL
+        UNION ALL SELECT u.service, -s.cost, 0, 0 FROM billing.service_use u JOIN billing.settlement s
+          ON u.day >= now() - interval '2 days' AND s.settled_at >= u.day AND s.quantity IS NOT NULL AND split_part(s.model, '/', 1) = u.service
+        UNION ALL SELECT u.service, l.writeoff - l.due, 0, 0 FROM billing.service_use u JOIN billing.late_settlement l
+          ON u.day >= now() - interval '2 days' AND l.settled_at >= u.day AND l.quantity IS NOT NULL
+          JOIN billing.settlement s ON s.hold_id = l.hold_id AND split_part(s.model, '/', 1) = u.service) both_sides
+      GROUP BY service HAVING sum(spent) <> 0 OR sum(held) <> 0 OR sum(open_holds) <> 0`,
+  },
 ];
 
 /**

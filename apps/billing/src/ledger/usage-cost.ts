@@ -8,9 +8,9 @@ type Row = string;
 /** A relation with a price in the columns of a settlement. */
 type List = string;
 
-/** Cost of the usage of a row at the price of the settlement `s`: a row without tokens is not billed. */
+/** Cost of the usage of a row at the price of the settlement `s`: a row without tokens is not billed. Each unit of an item costs the price of a request. */
 export function usageCost(row: Row): string {
-  return `${tokenCost(row, 's')}
+  return `${tokenCost(row, 's')} + coalesce(${row}.quantity::numeric * s.request_price, 0)
         + CASE WHEN ${row}.prompt_tokens > 0 OR ${row}.output_tokens > 0
           THEN coalesce(s.request_price, 0) + coalesce(s.image_price::numeric * s.images, 0)
             + coalesce((SELECT sum((i ->> 'images')::numeric * (i ->> 'imagePicoUsd')::numeric)

@@ -226,7 +226,8 @@ function buildFilters({ accountId, projectId, keyId, model, upstream, ending }: 
 const SUMS = Prisma.sql`sum(requests)::float8 AS requests, sum(estimated_requests)::float8 AS "estimatedRequests",
   sum(prompt_tokens)::float8 AS "promptTokens", sum(cached_tokens)::float8 AS "cachedTokens",
   nullif(sum(cache_write_tokens), 0)::float8 AS "cacheWriteTokens", nullif(sum(cache_write_1h_tokens), 0)::float8 AS "cacheWrite1hTokens",
-  sum(output_tokens)::float8 AS "outputTokens", sum(reasoning_tokens)::float8 AS "reasoningTokens", sum(cost)::text AS "costPicoUsd", sum(forfeit)::text AS "forfeitedPicoUsd"`;
+  sum(output_tokens)::float8 AS "outputTokens", sum(reasoning_tokens)::float8 AS "reasoningTokens",
+  nullif(sum(quantity), 0)::float8 AS quantity, sum(cost)::text AS "costPicoUsd", sum(forfeit)::text AS "forfeitedPicoUsd"`;
 
 /** An agent has one parent; of several that clients named, one is the same in each query. */
 const PARENT = Prisma.sql`max((attribution ->> 'parent-agent') COLLATE "C") AS "parentAgent"`;
@@ -241,13 +242,14 @@ function rendered({ name, sql }: Column): Prisma.Sql {
 const NULLABLE = ['upstream', ...ATTRIBUTION_GROUPS] as const;
 
 /** `start` has microseconds. Null counts are 0. */
-type SummedRow = Omit<UsageRow, 'parentAgent' | 'cacheWriteTokens' | 'cacheWrite1hTokens'> & {
+type SummedRow = Omit<UsageRow, 'parentAgent' | 'cacheWriteTokens' | 'cacheWrite1hTokens' | 'quantity'> & {
   parentAgent?: string | null;
   cacheWriteTokens: number | null;
   cacheWrite1hTokens: number | null;
+  quantity: number | null;
 };
 
-function renderRow({ start, parentAgent, cacheWriteTokens, cacheWrite1hTokens, ...row }: SummedRow): UsageRow {
+function renderRow({ start, parentAgent, cacheWriteTokens, cacheWrite1hTokens, quantity, ...row }: SummedRow): UsageRow {
   for (const name of NULLABLE) if (row[name] === '') row[name] = null;
   return {
     ...(start !== undefined && { start: new Date(start).toISOString() }),
@@ -255,6 +257,7 @@ function renderRow({ start, parentAgent, cacheWriteTokens, cacheWrite1hTokens, .
     ...(parentAgent != null && { parentAgent }),
     ...(cacheWriteTokens !== null && { cacheWriteTokens }),
     ...(cacheWrite1hTokens !== null && { cacheWrite1hTokens }),
+    ...(quantity !== null && { quantity }),
   };
 }
 

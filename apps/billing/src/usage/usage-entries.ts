@@ -11,6 +11,7 @@ export const MEASURES = [
   'cache_write_1h_tokens',
   'output_tokens',
   'reasoning_tokens',
+  'quantity',
   'cost',
   'forfeit',
 ] as const;
@@ -36,19 +37,20 @@ export const USAGE_ENTRIES = `(
     SELECT s.transaction_id, s.settled_at AS at, s.account_id, s.project_id, s.key_id, s.model COLLATE "C" AS model,
       coalesce(s.upstream, '') COLLATE "C" AS upstream, s.reason COLLATE "C" AS ending, 1 AS requests,
       ${ESTIMATED} AS estimated_requests, s.prompt_tokens, s.cached_tokens, coalesce(s.cache_write_tokens, 0) AS cache_write_tokens,
-      coalesce(s.cache_write_1h_tokens, 0) AS cache_write_1h_tokens, s.output_tokens, s.reasoning_tokens, s.cost, s.forfeit,
-      s.attribution FROM billing.settlement s WHERE s.project_id IS NOT NULL
+      coalesce(s.cache_write_1h_tokens, 0) AS cache_write_1h_tokens, s.output_tokens, s.reasoning_tokens,
+      coalesce(s.quantity, 0) AS quantity, s.cost, s.forfeit, s.attribution FROM billing.settlement s WHERE s.project_id IS NOT NULL
     UNION ALL
     SELECT l.transaction_id, l.settled_at, l.account_id, s.project_id, s.key_id, s.model COLLATE "C",
       coalesce(s.upstream, '') COLLATE "C", s.reason COLLATE "C", -1,
-      -${ESTIMATED}, -s.prompt_tokens, -s.cached_tokens, -coalesce(s.cache_write_tokens, 0), -coalesce(s.cache_write_1h_tokens, 0), -s.output_tokens, -s.reasoning_tokens, -s.cost, -s.forfeit,
+      -${ESTIMATED}, -s.prompt_tokens, -s.cached_tokens, -coalesce(s.cache_write_tokens, 0), -coalesce(s.cache_write_1h_tokens, 0), -s.output_tokens, -s.reasoning_tokens,
+      -coalesce(s.quantity, 0), -s.cost, -s.forfeit,
       s.attribution
     FROM ${LATE_SETTLEMENTS} WHERE s.project_id IS NOT NULL
     UNION ALL
     SELECT l.transaction_id, l.settled_at, l.account_id, s.project_id, s.key_id, s.model COLLATE "C",
       coalesce(l.upstream, '') COLLATE "C", l.reason COLLATE "C", 1,
       ${ESTIMATED}, l.prompt_tokens, l.cached_tokens, coalesce(l.cache_write_tokens, 0), coalesce(l.cache_write_1h_tokens, 0),
-      l.output_tokens, l.reasoning_tokens, s.cost + l.due - l.writeoff,
+      l.output_tokens, l.reasoning_tokens, coalesce(l.quantity, 0), s.cost + l.due - l.writeoff,
       s.forfeit + coalesce(l.forfeit, 0), s.attribution
     FROM ${LATE_SETTLEMENTS} WHERE s.project_id IS NOT NULL
   )`;

@@ -48,7 +48,7 @@ export class Applier {
     return {
       revision: outcome.revision,
       changed: outcome.changes !== null,
-      models: wanted.models.filter(({ enabled }) => enabled).length,
+      models: wanted.models.filter(({ enabled, unit }) => enabled && unit === null).length,
       upstreams: wanted.upstreams.filter(({ enabled }) => enabled).length,
       ...(outcome.changes && { changes: outcome.changes }),
     };

@@ -1,6 +1,6 @@
 import type { Route, Upstream } from '#contracts/catalog.js';
 import type { Price } from '#money/price.js';
-import type { WantedModel, WantedPricePlan } from '../file/parse-catalog-file.js';
+import type { WantedModel, WantedPricePlan, WantedService } from '../file/parse-catalog-file.js';
 import type { VersionedPrice } from './price-version.js';
 
 /** Fields of every entry: its position in the file, and whether the file still names it. */
@@ -12,6 +12,7 @@ interface Listed {
 export type StoredUpstream = Upstream & Listed;
 export type StoredRoute = Route & Listed;
 export type StoredPricePlan = WantedPricePlan & Listed;
+export type StoredService = WantedService & Listed;
 
 export interface StoredModel extends Omit<WantedModel, 'created' | 'price' | 'routes'>, Listed {
   created: number;
@@ -26,6 +27,7 @@ export interface CatalogState {
   upstreams: StoredUpstream[];
   models: StoredModel[];
   pricePlans: StoredPricePlan[];
+  services: StoredService[];
   /** Prices whose time has not come, soonest first. */
   scheduledPrices: WaitingPrice[];
 }

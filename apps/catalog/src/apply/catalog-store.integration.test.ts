@@ -85,6 +85,7 @@ test('an applied catalog is read back whole', async () => {
       routes: model.routes.map((route) => ({ ...route, enabled: true, position: 0 })),
     })),
     pricePlans: [],
+    services: [],
     scheduledPrices: [],
   });
 });

@@ -146,7 +146,7 @@ async function applyPrice(tx: Database, { id, modelId, price }: DuePrice): Promi
   const prices = next.version === before?.version ? [] : [{ modelId, ...next }];
   const text = await tx.revisionText.findUnique({ where: { revision: current.revision } });
   const yaml = text && setPrice(text.yaml, modelId, price);
-  const outcome = await writeRevision(tx, current, { upstreams: [], models: [], prices, routes: [], pricePlans: [] }, yaml);
+  const outcome = await writeRevision(tx, current, { upstreams: [], models: [], prices, routes: [], pricePlans: [], services: [] }, yaml);
   await tx.scheduledPrice.update({ where: { id }, data: { revision: outcome.revision } });
   return outcome;
 }
@@ -176,6 +176,7 @@ async function readState(tx: Database): Promise<CatalogState> {
   const costs = await tx.routeCost.findMany({ distinct: ['modelId', 'upstreamId'], orderBy: { fromDay: 'desc' } });
   const costsByModel = Map.groupBy(costs, ({ modelId }) => modelId);
   const plans = await tx.pricePlan.findMany({ orderBy: [{ position: 'asc' }, { id: 'asc' }] });
+  const services = await tx.catalogService.findMany({ orderBy: [{ position: 'asc' }, { id: 'asc' }] });
   const scheduled = await tx.scheduledPrice.findMany({ where: WAITING, orderBy: [{ effectiveAt: 'asc' }, { id: 'asc' }] });
   return {
     revision: state.revision,
@@ -188,6 +189,11 @@ async function readState(tx: Database): Promise<CatalogState> {
     upstreams: upstreams.map(storedUpstream),
     models: models.map((model) => storedModel(model, costsByModel.get(model.id) ?? [])),
     pricePlans: plans.map(storedPlan),
+    services: services.map(({ holdMax, dayMax, ...service }) => ({
+      ...service,
+      holdMaxPicoUsd: holdMax?.toFixed() ?? null,
+      dayMaxPicoUsd: dayMax?.toFixed() ?? null,
+    })),
   };
 }
 

@@ -39,6 +39,7 @@ function stored({ upstreams, models, pricePlans = [] }: File): CatalogEntries {
       price: { version: 1, ...price },
       routes: routes.map((route, place) => ({ ...route, enabled: true, position: place })),
     })),
+    services: [],
     pricePlans: wanted.pricePlans.map((plan, position) => ({ ...plan, position })),
   };
 }

@@ -7,9 +7,10 @@ import { renderPrice } from './price-version.js';
 
 /** Describes what `changes` do to `current`, for the reply, the log and the audit journal: the changed fields without their values. */
 export function describeChanges(current: CatalogEntries, changes: Changes): CatalogChanges {
-  const { models, upstreams, repriced, pricePlans } = describeDifferences(current, changes);
+  const { models, upstreams, repriced, pricePlans, services } = describeDifferences(current, changes);
   const plans = pricePlans && { pricePlans: withoutValues(pricePlans) };
-  return { models: withoutValues(models), upstreams: withoutValues(upstreams), repriced, ...plans };
+  const ofServices = services && { services: withoutValues(services) };
+  return { models: withoutValues(models), upstreams: withoutValues(upstreams), repriced, ...plans, ...ofServices };
 }
 
 /** Describes what `changes` do to `current`, field by field with the values. */
@@ -38,6 +39,7 @@ export function describeDifferences(current: CatalogEntries, changes: Changes): 
       firstPrices: firstPrices.map(({ modelId: model, ...price }) => ({ model, price: renderPrice(price) })),
     }),
     ...(changes.pricePlans.length > 0 && { pricePlans: differingRows(current.pricePlans, changes.pricePlans) }),
+    ...(changes.services.length > 0 && { services: differingRows(current.services, changes.services) }),
   };
 }
 

@@ -28,6 +28,7 @@ const store = {
         price: { version: 3, ...model.price },
         routes: routes.map((route, place) => ({ ...route, enabled: true, position: place })),
       })),
+      services: [],
       pricePlans: pricePlans.map((plan, position) => ({ ...plan, position })),
       scheduledPrices: [],
     };

@@ -4,7 +4,7 @@ import type { CatalogEntries, StoredModel } from './catalog-state.js';
 import { type Changes, isEmpty, planChanges } from './plan-changes.js';
 
 const NOW = 1_800_000_000;
-const NOTHING: Changes = { upstreams: [], models: [], prices: [], routes: [], pricePlans: [] };
+const NOTHING: Changes = { upstreams: [], models: [], prices: [], routes: [], pricePlans: [], services: [] };
 
 const upstream: WantedUpstream = {
   id: 'local',
@@ -28,10 +28,11 @@ const limits = {
   input: ['text' as const],
   reasoning: false,
   tokensPerImageMax: 1_600,
+  unit: null,
 };
 const route = { upstream: 'local', model: 'a', weight: 1, priority: 0 };
 const model: WantedModel = { id: 'a', ...limits, created: null, price, routes: [route] };
-const wanted: WantedCatalog = { upstreams: [upstream], models: [model], pricePlans: [] };
+const wanted: WantedCatalog = { upstreams: [upstream], models: [model], pricePlans: [], services: [] };
 
 const storedModel: StoredModel = {
   id: 'a',
@@ -46,8 +47,9 @@ const stored: CatalogEntries = {
   upstreams: [{ ...upstream, position: 0 }],
   models: [storedModel],
   pricePlans: [],
+  services: [],
 };
-const empty: CatalogEntries = { upstreams: [], models: [], pricePlans: [] };
+const empty: CatalogEntries = { upstreams: [], models: [], pricePlans: [], services: [] };
 
 test('in an empty catalog everything is new; created defaults to the time of the first apply', () => {
   expect(planChanges(empty, wanted, NOW)).toEqual({
@@ -56,6 +58,7 @@ test('in an empty catalog everything is new; created defaults to the time of the
     prices: [{ modelId: 'a', version: 1, ...price }],
     routes: [{ modelId: 'a', ...route, enabled: true, position: 0 }],
     pricePlans: [],
+    services: [],
   });
 });
 
@@ -117,7 +120,7 @@ test.each<[what: string, wanted: WantedCatalog, changes: Partial<Changes>]>([
   ],
   [
     'nothing named: all disabled, nothing deleted',
-    { upstreams: [], models: [], pricePlans: [] },
+    { upstreams: [], models: [], pricePlans: [], services: [] },
     { upstreams: [{ ...upstream, enabled: false, position: 0 }], models: [{ ...storedModelRow, enabled: false }] },
   ],
 ])('a changed file changes only what differs: %s', (_, file, changes) => {
@@ -129,6 +132,7 @@ test('a disabled entry is not disabled again', () => {
     upstreams: stored.upstreams.map((row) => ({ ...row, enabled: false })),
     models: [{ ...storedModel, enabled: false }],
     pricePlans: [],
+    services: [],
   };
   expect(planChanges(disabled, empty as WantedCatalog, NOW)).toEqual(NOTHING);
 });

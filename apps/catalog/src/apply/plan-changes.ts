@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Route } from '#contracts/catalog.js';
 import type { WantedCatalog, WantedModel } from '../file/parse-catalog-file.js';
-import type { CatalogEntries, StoredModel, StoredPricePlan, StoredRoute, StoredUpstream } from './catalog-state.js';
+import type { CatalogEntries, StoredModel, StoredPricePlan, StoredRoute, StoredService, StoredUpstream } from './catalog-state.js';
 import { priceVersion, type VersionedPrice } from './price-version.js';
 
 type ModelRow = Omit<StoredModel, 'price' | 'routes'>;
@@ -15,6 +15,7 @@ export interface Changes {
   prices: PriceRow[];
   routes: RouteRow[];
   pricePlans: StoredPricePlan[];
+  services: StoredService[];
 }
 
 /**
@@ -33,6 +34,11 @@ export function planChanges(current: CatalogEntries, wanted: WantedCatalog, now:
       wanted.pricePlans.map((plan, position) => ({ ...plan, position })),
       ({ id }) => id,
     ),
+    services: changedRows(
+      current.services,
+      wanted.services.map((service, position) => ({ ...service, position })),
+      ({ id }) => id,
+    ),
   };
   const stored = new Map(current.models.map((model) => [model.id, model]));
   const models = wanted.models.map((model, position) => modelRow(model, position, stored.get(model.id)?.created ?? now));
@@ -47,8 +53,8 @@ export function planChanges(current: CatalogEntries, wanted: WantedCatalog, now:
   return changes;
 }
 
-export function isEmpty({ upstreams, models, prices, routes, pricePlans }: Changes): boolean {
-  return upstreams.length + models.length + prices.length + routes.length + pricePlans.length === 0;
+export function isEmpty(changes: Changes): boolean {
+  return Object.values<readonly unknown[]>({ ...changes }).every((rows) => rows.length === 0);
 }
 
 /** Returns rows that are new or different, and the others as disabled. */

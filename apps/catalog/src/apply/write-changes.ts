@@ -7,7 +7,7 @@ import { toPriceColumns, writtenColumns } from './price-columns.js';
 export type Database = Prisma.TransactionClient;
 
 /** Writes rows in the order of their foreign keys. Prices are inserted, never updated. */
-export async function writeChanges(tx: Database, { upstreams, models, prices, routes, pricePlans }: Changes): Promise<void> {
+export async function writeChanges(tx: Database, { upstreams, models, prices, routes, pricePlans, services }: Changes): Promise<void> {
   for (const { id, capabilities, timeouts, auth, tls, query, headers, body, healthCheck, ...rest } of upstreams) {
     const row = {
       ...rest,
@@ -38,6 +38,10 @@ export async function writeChanges(tx: Database, { upstreams, models, prices, ro
   for (const { id, models, ...rest } of pricePlans) {
     const row = { ...rest, models: models as object[] as Prisma.InputJsonArray };
     await tx.pricePlan.upsert({ where: { id }, create: { id, ...row }, update: row });
+  }
+  for (const { id, holdMaxPicoUsd: holdMax, dayMaxPicoUsd: dayMax, ...rest } of services) {
+    const row = { ...rest, holdMax, dayMax };
+    await tx.catalogService.upsert({ where: { id }, create: { id, ...row }, update: row });
   }
 }
 

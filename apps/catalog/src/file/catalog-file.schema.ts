@@ -10,7 +10,7 @@ import {
   type UpstreamTimeouts,
   type UpstreamTls,
 } from '#contracts/catalog.js';
-import { EMBEDDING_DIMENSIONS_MAX } from '#contracts/rules/bounds.js';
+import { EMBEDDING_DIMENSIONS_MAX, OWN_USERS, SERVICE_NAME } from '#contracts/rules/bounds.js';
 import { PRICE_STEPS_MAX, PRICE_TIERS_MAX } from '#contracts/rules/price-rules.js';
 import { authFault } from '#contracts/upstream-auth.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
@@ -230,8 +230,43 @@ export class PricePlanEntry {
   @List(0, 1_000) @ValidateNested({ each: true }) @Type(() => PlanModelEntry) models: PlanModelEntry[] = [];
 }
 
+class ItemEntry {
+  @Satisfies(tokenFault) id!: string;
+  /** Default: the id. */
+  @Optional() @Text(64) unit?: string;
+  /** Default: the id. */
+  @Optional() @Text(200) displayName?: string;
+  @TrueOrFalse() enabled = true;
+  /** Price of a unit. */
+  @UsdEach() unitUsd!: string;
+}
+
+export class ServiceEntry {
+  @Satisfies(serviceFault) id!: string;
+  @TrueOrFalse() enabled = true;
+  /** Default: a hold may be of any amount. */
+  @Optional() @UsdEach() holdMaxUsd?: string;
+  /** Default: the service may spend any amount in a day. */
+  @Optional() @UsdEach() dayMaxUsd?: string;
+  /** Default: it may have any number of open holds. */
+  @Optional() @WholeNumber(1, TOKENS_MAX) openHoldsMax?: number;
+  @List(1, 200) @ValidateNested({ each: true }) @Type(() => ItemEntry) items!: ItemEntry[];
+}
+
+/** A service is a user of NATS: its name is a token of subjects, and none of Tollgate's own. */
+function serviceFault(id: unknown): string | undefined {
+  if (OWN_USERS.includes(id as string)) return 'is the name of a part of Tollgate';
+  return tokenFault(id);
+}
+
+function tokenFault(id: unknown): string | undefined {
+  if (typeof id === 'string' && SERVICE_NAME.test(id)) return undefined;
+  return 'must be 1 to 32 lower-case letters, digits and hyphens that begin with a letter';
+}
+
 export class CatalogFileEntry {
   @List(0, 200) @ValidateNested({ each: true }) @Type(() => UpstreamEntry) upstreams!: UpstreamEntry[];
   @List(0, 1_000) @ValidateNested({ each: true }) @Type(() => ModelEntry) models!: ModelEntry[];
   @List(0, 100) @ValidateNested({ each: true }) @Type(() => PricePlanEntry) pricePlans: PricePlanEntry[] = [];
+  @List(0, 100) @ValidateNested({ each: true }) @Type(() => ServiceEntry) services: ServiceEntry[] = [];
 }

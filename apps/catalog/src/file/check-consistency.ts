@@ -5,7 +5,7 @@ import { TOKENS_MAX } from '#contracts/rules/bounds.js';
 import { findPriceFaults } from '#contracts/rules/price-rules.js';
 import { authFault } from '#contracts/upstream-auth.js';
 import { pathFault, renderPath } from '#contracts/upstream-request.js';
-import type { CatalogFileEntry, ModelEntry, PriceEntry, PricePlanEntry, UpstreamEntry } from './catalog-file.schema.js';
+import type { CatalogFileEntry, ModelEntry, PriceEntry, PricePlanEntry, ServiceEntry, UpstreamEntry } from './catalog-file.schema.js';
 import type { Path } from './locate.js';
 
 export interface FieldProblem {
@@ -42,6 +42,7 @@ export function checkConsistency(file: CatalogFileEntry, privateUpstreams?: Priv
   const upstreams = toList(file.upstreams);
   const models = toList(file.models);
   const plans = toList(file.pricePlans);
+  const services = toList(file.services);
   const byId = new Map(upstreams.map((upstream) => [upstream.id, upstream]));
   const modelIds = new Set(models.map((model) => model.id));
   return [
@@ -54,6 +55,8 @@ export function checkConsistency(file: CatalogFileEntry, privateUpstreams?: Priv
     ...models.flatMap((model, index) => [...limits(model, ['models', index]), ...routes(model, ['models', index], byId)]),
     ...models.flatMap((model, index) => [...prices(model.price, ['models', index, 'price']), ...costs(model, ['models', index, 'routes'])]),
     ...plans.flatMap((plan, index) => planModels(plan, ['pricePlans', index], modelIds)),
+    ...repeated(services, ['services']),
+    ...services.flatMap((service, index) => items(service, ['services', index], modelIds)),
   ];
 }
 
@@ -195,6 +198,16 @@ function planModels({ models }: PricePlanEntry, path: Path, modelIds: ReadonlySe
   );
   const priced = entries.flatMap(({ price }, index) => prices(price, [...path, 'models', index, 'price']));
   return [...repeated(entries, [...path, 'models']), ...unknown, ...priced];
+}
+
+/** Items and models share the places where their ids stand. */
+function items(service: ServiceEntry, path: Path, modelIds: ReadonlySet<string>): FieldProblem[] {
+  const entries = toList(service.items);
+  const taken = entries.flatMap(({ id }, index) => {
+    const name = `${service.id}/${id}`;
+    return modelIds.has(name) ? [{ path: [...path, 'items', index, 'id'], problem: `${JSON.stringify(name)} is the id of a model` }] : [];
+  });
+  return [...repeated(entries, [...path, 'items']), ...taken];
 }
 
 /** Returns the entries, undefined for those that are no mapping; empty when the value is no list. */

@@ -60,11 +60,13 @@ test('absent fields have their defaults', () => {
         reasoning: false,
         tokensPerImageMax: 1_600,
         embeddingDimensions: null,
+        unit: null,
         price: { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n },
         routes: [{ upstream: 'local', model: 'Org/Small', weight: 1, priority: 0, concurrencyMax: null, capabilities: null, cost: null }],
       },
     ],
     pricePlans: [],
+    services: [],
   } satisfies WantedCatalog);
 });
 
@@ -251,6 +253,7 @@ models:
     reasoning: true,
     tokensPerImageMax: 85,
     embeddingDimensions: null,
+    unit: null,
     price: { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 1n },
     routes: [
       {
@@ -712,7 +715,9 @@ test('the catalog of the repository is valid and offers the simulated models', (
     { id: 'standby', baseUrl: 'http://127.0.0.1:9100/v1', allowPrivateNetwork: true },
   ]);
   expect(
-    models.map(({ id, contextTokens, maxOutputTokens, input, reasoning }) => ({ id, contextTokens, maxOutputTokens, input, reasoning })),
+    models
+      .filter(({ unit }) => unit === null)
+      .map(({ id, contextTokens, maxOutputTokens, input, reasoning }) => ({ id, contextTokens, maxOutputTokens, input, reasoning })),
   ).toEqual([
     { id: 'sim-fast', contextTokens: 131_072, maxOutputTokens: 8_192, input: ['text'], reasoning: false },
     { id: 'sim-reason', contextTokens: 131_072, maxOutputTokens: 32_768, input: ['text'], reasoning: true },
@@ -760,4 +765,44 @@ describe('price plans', () => {
   ])('%s is refused', (plan, message) => {
     expect(() => parse(`  - ${plan.replaceAll('PRICE', price)}\n`)).toThrow(message);
   });
+});
+
+test('the items of services are stored as models with a unit, and their services with ceilings', () => {
+  const service = `services:
+  - id: crawler
+    holdMaxUsd: "1"
+    openHoldsMax: 5
+    items: [{ id: page, unitUsd: "0.002" }, { id: image, unit: picture, displayName: Pictures, enabled: false, unitUsd: "0" }]
+`;
+  const { models, services } = parseCatalogFile(`upstreams: []\nmodels: []\n${service}`, 'c.yaml', noVariables);
+  expect(services).toEqual([{ id: 'crawler', enabled: true, holdMaxPicoUsd: '1000000000000', dayMaxPicoUsd: null, openHoldsMax: 5 }]);
+  expect(
+    models.map(({ id, ownedBy, displayName, unit, enabled, price, routes }) => ({
+      id,
+      ownedBy,
+      displayName,
+      unit,
+      enabled,
+      price,
+      routes,
+    })),
+  ).toEqual([
+    {
+      ...{ id: 'crawler/page', ownedBy: 'crawler', displayName: null, unit: 'page', enabled: true, routes: [] },
+      price: { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 0n, requestPicoUsd: 2_000_000_000n },
+    },
+    {
+      ...{ id: 'crawler/image', ownedBy: 'crawler', displayName: 'Pictures', unit: 'picture', enabled: false, routes: [] },
+      price: { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 0n },
+    },
+  ]);
+});
+
+test.each([
+  ['id: gateway', 'services[0].id: is the name of a part of Tollgate'],
+  ['id: Crawler', 'services[0].id: must be 1 to 32 lower-case letters, digits and hyphens that begin with a letter'],
+  ['id: a.b', 'services[0].id: must be 1 to 32 lower-case letters, digits and hyphens that begin with a letter'],
+])('a service with the %s is refused', (id, fault) => {
+  const text = `upstreams: []\nmodels: []\nservices:\n  - ${id}\n    items: [{ id: page, unitUsd: "1" }]\n`;
+  expect(() => parseCatalogFile(text, 'c.yaml', noVariables)).toThrow(fault);
 });

@@ -1,11 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
 import { plainToInstance } from 'class-transformer';
 import { type ValidationError, validateSync } from 'class-validator';
-import type { CatalogModel, PricePlan, Route, Upstream } from '#contracts/catalog.js';
+import type { CatalogModel, CatalogService, PricePlan, Route, Upstream } from '#contracts/catalog.js';
 import { parseListPrices } from '#money/list-prices.js';
+import { parseUsd } from '#money/pico-usd.js';
 import type { Price } from '#money/price.js';
 import { renderPriceText } from '#money/price-plan.js';
-import { CatalogFileEntry, type ModelEntry, type PricePlanEntry, type UpstreamEntry } from './catalog-file.schema.js';
+import { CatalogFileEntry, type ModelEntry, type PricePlanEntry, type ServiceEntry, type UpstreamEntry } from './catalog-file.schema.js';
 import { CatalogFileError, type Fault } from './catalog-file-error.js';
 import { checkConsistency, type FieldProblem, type PrivateUpstreams } from './check-consistency.js';
 import { findLine, type Path, renderPath } from './locate.js';
@@ -18,6 +19,7 @@ export interface WantedCatalog {
   upstreams: WantedUpstream[];
   models: WantedModel[];
   pricePlans: WantedPricePlan[];
+  services: WantedService[];
 }
 
 /** The routes of a disabled upstream get no requests. */
@@ -29,7 +31,12 @@ export interface WantedModel extends Omit<CatalogModel, 'created' | 'price' | 'r
   enabled: boolean;
   price: Price;
   routes: Route[];
+  /** Name of one unit of an item of a service, `ownedBy`. Null: it is a model. */
+  unit: string | null;
 }
+
+/** A service that the file no longer names is disabled, as the other entries are. Its items are among the models. */
+export type WantedService = CatalogService & { enabled: boolean };
 
 /** A plan that the file no longer names is disabled, as the other entries are. */
 export type WantedPricePlan = PricePlan & { enabled: boolean };
@@ -39,7 +46,7 @@ const DEFAULT_OUTPUT_TOKENS_MAX = 4_096;
 const NO_OUTPUT_TOKENS = 1;
 
 /** The fields of a catalog. */
-const FIELDS: readonly string[] = ['upstreams', 'models', 'pricePlans'] satisfies (keyof CatalogFileEntry)[];
+const FIELDS: readonly string[] = ['upstreams', 'models', 'pricePlans', 'services'] satisfies (keyof CatalogFileEntry)[];
 
 /** Problems that get a line. Looking it up passes through the document, and a text that is no catalog has a problem in every field. */
 const LOOKED_UP_MAX = 200;
@@ -52,7 +59,7 @@ export function parseCatalogFile(text: string, fileName: string, variables: Vari
   const { file, entry, problems: own } = readEntry(text, fileName, variables);
   const problems = [...own, ...checkConsistency(entry, privateUpstreams)];
   if (problems.length > 0) throw fileError(problems, fileName, file);
-  return { upstreams: entry.upstreams.map(toUpstream), ...toPrices(entry) };
+  return { upstreams: entry.upstreams.map(toUpstream), ...toPrices(entry), services: entry.services.map(toService) };
 }
 
 /**
@@ -66,8 +73,8 @@ export function parseStoredPrices(text: string, fileName: string): Pick<WantedCa
   return toPrices(entry);
 }
 
-function toPrices({ models, pricePlans }: CatalogFileEntry): Pick<WantedCatalog, 'models' | 'pricePlans'> {
-  return { models: models.map(toModel), pricePlans: pricePlans.map(toPlan) };
+function toPrices({ models, pricePlans, services }: CatalogFileEntry): Pick<WantedCatalog, 'models' | 'pricePlans'> {
+  return { models: [...models.map(toModel), ...services.flatMap(toItems)], pricePlans: pricePlans.map(toPlan) };
 }
 
 /** Reads the fields, and finds the problems of each alone. */
@@ -187,6 +194,7 @@ function toModel({ displayName, created, defaultOutputTokens, price, routes, ...
     maxOutputTokens,
     defaultOutputTokens: defaultOutputTokens ?? Math.min(maxOutputTokens, DEFAULT_OUTPUT_TOKENS_MAX),
     embeddingDimensions,
+    unit: null,
     price: parseListPrices(price),
     routes: routes.map(({ concurrencyMax, capabilities, cost, ...route }) => ({
       ...route,
@@ -196,6 +204,37 @@ function toModel({ displayName, created, defaultOutputTokens, price, routes, ...
     })),
   };
 }
+
+function toService({ id, enabled, holdMaxUsd, dayMaxUsd, openHoldsMax }: ServiceEntry): WantedService {
+  const amount = (usd: string | undefined): string | null => (usd === undefined ? null : String(parseUsd(usd)));
+  return { id, enabled, holdMaxPicoUsd: amount(holdMaxUsd), dayMaxPicoUsd: amount(dayMaxUsd), openHoldsMax: openHoldsMax ?? null };
+}
+
+/** Items are stored as models that have a unit and no routes: their prices have versions and schedules as those of models. */
+function toItems({ id: service, enabled: serviceEnabled, items }: ServiceEntry): WantedModel[] {
+  return items.map(({ id, unit, displayName, enabled, unitUsd }) => ({
+    ...NO_MODEL,
+    id: `${service}/${id}`,
+    ownedBy: service,
+    displayName: displayName ?? null,
+    unit: unit ?? id,
+    enabled: serviceEnabled && enabled,
+    price: parseListPrices({ inputUsdPerMTok: '0', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '0', requestUsd: unitUsd }),
+  }));
+}
+
+/** Fields of a model that an item does not have: the least that the database takes. Nothing reads them. */
+const NO_MODEL = {
+  created: null,
+  contextTokens: 1,
+  maxOutputTokens: 1,
+  defaultOutputTokens: 1,
+  input: ['text' as const],
+  reasoning: false,
+  tokensPerImageMax: 1,
+  embeddingDimensions: null,
+  routes: [],
+};
 
 function toPlan({ id, discountPercent, models }: PricePlanEntry): WantedPricePlan {
   return {

@@ -46,7 +46,7 @@ type AuditRow = Prisma.CatalogAuditGetPayload<object>;
 type After = Partial<CatalogChanges & { fileName: string; scheduledPriceId: string }>;
 
 function renderRevision({ id, at, actor, actorName, via, ip, requestId, target, reason, after }: AuditRow): CatalogRevision {
-  const { fileName = null, scheduledPriceId = null, models, upstreams, repriced } = (after ?? {}) as After;
+  const { fileName = null, scheduledPriceId = null, models, upstreams, repriced, services } = (after ?? {}) as After;
   return {
     revision: Number(target.slice(REVISION_TARGET.length)),
     at: at.toISOString(),
@@ -59,6 +59,6 @@ function renderRevision({ id, at, actor, actorName, via, ip, requestId, target, 
     reason,
     fileName,
     scheduledPriceId,
-    changes: models && upstreams && repriced ? { models, upstreams, repriced } : null,
+    changes: models && upstreams && repriced ? { models, upstreams, repriced, ...(services && { services }) } : null,
   };
 }

@@ -1,5 +1,14 @@
 import type { PinnedPrice } from '#contracts/billing/holds.js';
-import { type CatalogModel, catalogChanged, type ModelListReply, modelList, type PricePlan } from '#contracts/catalog.js';
+import {
+  type CatalogModel,
+  type CatalogService,
+  catalogChanged,
+  type ModelListReply,
+  modelList,
+  type OfferedService,
+  type PricePlan,
+  type ServiceItem,
+} from '#contracts/catalog.js';
 import { GatewayError, shortened } from '#inference/errors.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { RevisionFollower } from '#messaging/revision-follower.js';
@@ -15,9 +24,17 @@ export interface Model extends Omit<CatalogModel, 'price'> {
   pinnedPrice: PinnedPrice;
 }
 
-/** The models at list prices, or at those of a plan. */
+/** An item of a service, with its price as integers, and as it is pinned to a hold. */
+export interface Item extends Omit<ServiceItem, 'price'> {
+  service: CatalogService;
+  price: Price;
+  pinnedPrice: PinnedPrice;
+}
+
+/** The models and items at list prices, or at those of a plan. */
 interface PricedModels {
   byId: ReadonlyMap<string, Model>;
+  items: ReadonlyMap<string, Item>;
   /** True when at least one model is free, so that an account without money can use it. */
   hasFree: boolean;
 }
@@ -56,8 +73,8 @@ export class CatalogClient {
     refreshMs: number,
     onModels?: (ids: readonly string[]) => void,
   ) {
-    const apply = ({ models, pricePlans = [], scheduledPrices = [] }: ModelListReply): void => {
-      this.models = pricedModels(models.map(parseModel));
+    const apply = ({ models, pricePlans = [], services = [], scheduledPrices = [] }: ModelListReply): void => {
+      this.models = pricedModels(models.map(parseModel), services.flatMap(parseItems));
       this.pricePlans = pricePlans;
       this.planned.clear();
       this.schedule(scheduledPrices);
@@ -88,6 +105,12 @@ export class CatalogClient {
     const model = this.known(caller).byId.get(id);
     if (!model || caller.mayUse?.(id) === false) throw this.modelNotFound(id, caller);
     return model;
+  }
+
+  /** Returns an item of a service at the price of the caller's plan; undefined also for one that the caller's key may not use. */
+  item(service: string, name: string, caller: Pick<Caller, 'mayUse' | Plans>): Item | undefined {
+    const item = this.known(caller).items.get(`${service}/${name}`);
+    return item && caller.mayUse?.(item.id) !== false ? item : undefined;
   }
 
   /** Says the same of a model that does not exist and of one that the key may not use: no client learns the names of those. */
@@ -158,15 +181,15 @@ export class CatalogClient {
     this.nextPriceAt = prices[0] ? Date.parse(prices[0].effectiveAt) : Number.POSITIVE_INFINITY;
   }
 
-  private takeDuePrices({ byId }: PricedModels): void {
+  private takeDuePrices({ byId, items }: PricedModels): void {
     const now = Date.now();
     const isDue = ({ effectiveAt }: ScheduledPrice): boolean => Date.parse(effectiveAt) <= now;
     const prices = new Map(this.scheduled.filter(isDue).map(({ model, price }) => [model, price]));
-    const models = [...byId.values()].map((model) => {
-      const price = prices.get(model.id);
-      return price ? { ...model, pinnedPrice: price, price: parsePrice(price) } : model;
-    });
-    this.models = pricedModels(models);
+    const repriced = <Entry extends Model | Item>(entry: Entry): Entry => {
+      const price = prices.get(entry.id);
+      return price ? { ...entry, pinnedPrice: price, price: parsePrice(price) } : entry;
+    };
+    this.models = pricedModels([...byId.values()].map(repriced), [...items.values()].map(repriced));
     this.planned.clear();
     this.schedule(this.scheduled.filter((price) => !isDue(price)));
   }
@@ -175,7 +198,7 @@ export class CatalogClient {
   private inPlan(pricePlan: string, list: PricedModels): PricedModels {
     const plan = this.pricePlans.find(({ id }) => id === pricePlan);
     if (!plan) this.logger.warn({ pricePlan }, 'the catalog lacks the price plan of an account; its requests are billed at list prices');
-    const models = plan ? pricedModels(modelsInPlan([...list.byId.values()], plan)) : list;
+    const models = plan ? pricedModels(inPlan([...list.byId.values()], plan), inPlan([...list.items.values()], plan)) : list;
     this.planned.set(pricePlan, models);
     return models;
   }
@@ -196,9 +219,10 @@ function findPlan({ pricePlan, nextPricePlan }: Pick<Caller, Plans>, at = Date.n
   return nextPricePlan && nextPricePlan.from <= at ? nextPricePlan.pricePlan : pricePlan;
 }
 
-function pricedModels(models: readonly Model[]): PricedModels {
+function pricedModels(models: readonly Model[], items: readonly Item[]): PricedModels {
   return {
     byId: new Map(models.map((model) => [model.id, model])),
+    items: new Map(items.map((item) => [item.id, item])),
     hasFree: models.some(({ price }) => price.inputPicoUsd === 0n && price.outputPicoUsd === 0n && price.requestPicoUsd === undefined),
   };
 }
@@ -207,11 +231,15 @@ function parseModel({ price, ...model }: CatalogModel): Model {
   return { ...model, pinnedPrice: price, price: parsePrice(price) };
 }
 
-function modelsInPlan(models: readonly Model[], plan: PricePlan): Model[] {
+function parseItems({ items, ...service }: OfferedService): Item[] {
+  return items.map(({ price, ...item }) => ({ ...item, service, pinnedPrice: price, price: parsePrice(price) }));
+}
+
+function inPlan<Entry extends Model | Item>(entries: readonly Entry[], plan: PricePlan): Entry[] {
   const findPrice = planPricing(plan);
-  return models.map((model) => {
-    const price = findPrice(model.id, model.price);
-    return { ...model, price, pinnedPrice: pinInPlan(model.pinnedPrice.version, price, plan) };
+  return entries.map((entry) => {
+    const price = findPrice(entry.id, entry.price);
+    return { ...entry, price, pinnedPrice: pinInPlan(entry.pinnedPrice.version, price, plan) };
   });
 }
 

@@ -33,6 +33,8 @@ export function reserveError(outcome: NotHeld, quote: Quote): GatewayError {
       return limitError(outcome, `${outcome.limit} requests at once`);
     case 'insufficient_balance':
       return outcome.budget ? budgetError(outcome.budget, outcome, quote) : balanceError(outcome, quote);
+    case 'service_ceiling':
+      return new GatewayError('internal_error', 'A request to a model has no ceiling of a service.');
   }
 }
 

@@ -3,7 +3,7 @@ import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches, Max
 import { OUTPUT_SOURCES, type OutputSource, PROMPT_SOURCES, type PromptSource, TIER } from '#inference/usage.js';
 import { Endpoint, ReplicaEndpoint } from '../endpoint.js';
 import { ImageStep, PriceStep, PriceTier } from '../price-rules.js';
-import { TOKENS_MAX } from '../rules/bounds.js';
+import { SERVICE_NAME, TOKENS_MAX } from '../rules/bounds.js';
 import { PRICE_STEPS_MAX, PRICE_TIERS_MAX } from '../rules/price-rules.js';
 import type { ServiceErrorCode } from '../service-error.js';
 import { type Attribution, AttributionOf } from './attribution.js';
@@ -39,6 +39,21 @@ export class PinnedPrice {
   @IsOptional() @Text(PRICE_PLAN_LENGTH_MAX) pricePlan?: string;
 }
 
+/** Shortest and longest lease of a hold for an item of a service. */
+export const LEASE_BOUNDS_MS = { min: 5_000, max: 3_600_000 } as const;
+
+/** The item of a service that a hold is for, instead of a model; `model` is `<service>/<item>`. Each unit costs the price of a request. */
+export class HeldItem {
+  /** The service, alone in settling and renewing the hold. */
+  @Matches(SERVICE_NAME) service!: string;
+  /** The most units that it may use. */
+  @IsInt() @Min(1) @Max(TOKENS_MAX) quantityMax!: number;
+  /** The most that the service may spend and hold in a day (UTC), of all accounts. Absent: any amount. */
+  @IsOptional() @Matches(PICO_USD) dayMaxPicoUsd?: string;
+  /** The most open holds of the service, of all accounts. Absent: any number. */
+  @IsOptional() @IsInt() @Min(1) @Max(TOKENS_MAX) openHoldsMax?: number;
+}
+
 export class ReserveRequest {
   /**
    * UUID v7 made by the caller. A retry with the same id is safe: `held` while the hold is open, `closed` after it; a refusal is decided
@@ -67,6 +82,10 @@ export class ReserveRequest {
    * holds have named, for its window. It only lowers a budget, and is refused where there is none. Absent: the limits of the budgets.
    */
   @IsOptional() @Matches(PICO_USD) sessionLimitPicoUsd?: string;
+  /** Absent: the hold is for a request to a model. */
+  @IsOptional() @Nested(() => HeldItem) item?: HeldItem;
+  /** Length of the lease. Absent: `LEASE_MS` of billing. */
+  @IsOptional() @IsInt() @Min(LEASE_BOUNDS_MS.min) @Max(LEASE_BOUNDS_MS.max) leaseMs?: number;
   /** W3C trace context of the caller, if it has one. The trace id is kept; billing's span is below a caller that is sampled. */
   @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
@@ -106,6 +125,20 @@ export interface ExceededBudget {
   leftTokens?: number;
   /** Null: it never resets. */
   resetsAt: string | null;
+}
+
+/** Use of a service by all accounts, and its ceiling that refuses a reserve. */
+export interface ServiceCeiling {
+  service: string;
+  /** `day`: what it spends in a day and holds. `open-holds`: how many holds it has open. */
+  by: 'day' | 'open-holds';
+  /** Only with `day`, as the next two. */
+  dayMaxPicoUsd?: string;
+  spentPicoUsd?: string;
+  heldPicoUsd?: string;
+  /** Only with `open-holds`, as the next one. */
+  openHoldsMax?: number;
+  openHolds?: number;
 }
 
 /** Outcome of a reserve. A failure to decide is a `ServiceError` instead. */
@@ -151,7 +184,9 @@ export type ReserveOutcome =
       availablePicoUsd: string;
       /** Absent: the account has too little money. */
       budget?: ExceededBudget;
-    };
+    }
+  /** Account and budgets cover the hold, and its service may not have it. */
+  | { status: 'refused'; holdId: string; code: 'service_ceiling'; ceiling: ServiceCeiling };
 
 export class TokenUsage {
   /** Includes the next three. */
@@ -170,6 +205,8 @@ export class TokenUsage {
   @IsIn(OUTPUT_SOURCES) outputSource!: OutputSource;
   /** Tier that the upstream says it served. Absent: its usual one. */
   @IsOptional() @Matches(TIER) tier?: string;
+  /** Units of an item of a service, which has no tokens. Absent: it is a request of a model. */
+  @IsOptional() @IsInt() @Min(0) @Max(TOKENS_MAX) quantity?: number;
 }
 
 export type UsageSources = Pick<TokenUsage, 'promptSource' | 'outputSource'>;
@@ -200,6 +237,8 @@ export class SettleRequest {
   @IsIn(SETTLERS)
   @Transform(({ value }) => (SETTLERS.includes(value) ? value : undefined))
   settledBy?: Settler;
+  /** The service whose item it is: a hold of another one, or of a model, is `unknown`. Absent: any hold. */
+  @IsOptional() @Matches(SERVICE_NAME) service?: string;
   /** W3C trace context of a sampled caller: billing's span is below it. */
   @IsOptional() @Matches(TRACEPARENT) traceparent?: string;
 }
@@ -266,6 +305,10 @@ export class HoldRenewal {
   @IsInt() @Min(1) @Max(2 ** 31 - 1) sequence!: number;
   /** Usage so far, billed if the reaper ends the hold, after lease and grace. */
   @Nested(() => TokenUsage) usage!: TokenUsage;
+  /** The service whose item it is: any other hold is not renewed. Absent: any hold. */
+  @IsOptional() @Matches(SERVICE_NAME) service?: string;
+  /** Only with `service`: length of the lease. Absent: `LEASE_MS` of billing. */
+  @IsOptional() @IsInt() @Min(LEASE_BOUNDS_MS.min) @Max(LEASE_BOUNDS_MS.max) leaseMs?: number;
 }
 
 export class HoldRenewRequest {

@@ -43,6 +43,16 @@ export const keyResolve = new Endpoint<KeyResolveRequest, ResolvedKey>('billing.
   isRepeatable: true,
 });
 
+export class KeyFindRequest {
+  @Id() keyId!: string;
+}
+
+/** As `keyResolve`, for a key that a service names by its id. */
+export const keyFind = new Endpoint<KeyFindRequest, ResolvedKey>('billing.v1.key.find', KeyFindRequest, {
+  about: 'Returns the project and account of a key by its id',
+  isRepeatable: true,
+});
+
 export class KeyCreateRequest {
   /** Repeating it with the same id is a `conflict`, because the key is shown once. Default: a new id. */
   @IsOptional() @Id() keyId?: string;

@@ -46,6 +46,9 @@ export const MONTH_FILES = {
   },
   /** Late settlements in a tier, or with a prompt that reached a step. */
   'late-price-rules': { hold_id: 'id', account_id: 'id', tier: 'text', price_step: 'count', settled_at: 'time' },
+  /** Settlements of items of services; the price of a unit is in `unit-prices`. */
+  'item-quantities': { hold_id: 'id', account_id: 'id', quantity: 'count', settled_at: 'time' },
+  'late-item-quantities': { hold_id: 'id', account_id: 'id', quantity: 'count', settled_at: 'time' },
   movements: {
     ...{ id: 'id', account_id: 'id', kind: 'text', amount: 'sum', grant_id: 'id', grant_ends_at: 'time' },
     ...{ idempotency_key: 'text', reason: 'text', refund_of: 'id', created_at: 'time' },

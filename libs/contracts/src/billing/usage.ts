@@ -80,6 +80,8 @@ export interface UsageRow {
   outputTokens: number;
   /** Part of the output tokens. */
   reasoningTokens: number;
+  /** Units of items of services, such as pages. Absent: none. */
+  quantity?: number;
   costPicoUsd: string;
   /** Plan money that requests held beyond the end of its grant and did not use. Not part of the cost. */
   forfeitedPicoUsd: string;

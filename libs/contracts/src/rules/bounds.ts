@@ -29,3 +29,18 @@ export const TAG_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** Characters of a text that names are searched for. */
 export const SEARCH_LENGTH_MAX = 128;
+
+/** Name of an internal service: a token of a NATS subject. */
+export const SERVICE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
+/** Names of users of NATS that no internal service may have, and the token of the services' inboxes. */
+export const OWN_USERS: readonly string[] = [
+  'gateway',
+  'billing',
+  'catalog',
+  'inference-proxy',
+  'panel',
+  'payments',
+  'cli',
+  'internal',
+  'service',
+];
