@@ -94,7 +94,7 @@ export const forbidden = [
     comment: 'Types and validation rules. The checksum of a key is one of them, hence crypto and zlib.',
     severity: 'error',
     from: { path: '^libs/contracts/', pathNot: TESTS },
-    to: { pathNot: ['^libs/contracts/', '^(crypto|zlib)$', ...PURE] },
+    to: { pathNot: ['^libs/contracts/', '^(crypto|net|zlib)$', ...PURE] },
   },
   {
     name: 'validation-is-pure',

@@ -161,7 +161,8 @@ const RULES: Record<string, (...values: any[]) => Schema> = {
   ModelPatterns: () => ({ maxItems: 64, examples: [['gpt-*']] }),
   Networks: () => ({ maxItems: 64, examples: [['10.0.0.0/8']] }),
   TagNames: () => ({ maxItems: 16, examples: [['team']] }),
-  AttributionOf: () => ({ maxProperties: 21, examples: [{ user: 'alice', client: 'OpenAI/Python', 'tag:team': 'search' }] }),
+  TagValues: () => ({ maxProperties: 16, examples: [{ team: 'search' }] }),
+  AttributionOf: () => ({ maxProperties: 22, examples: [{ user: 'alice', client: 'OpenAI/Python', 'tag:team': 'search' }] }),
   AttributionValue: () => ({ minLength: 1, maxLength: 256 }),
   ArrayUnique: () => ({ uniqueItems: true }),
 };

@@ -92,7 +92,7 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
       api_key: {
         select: true,
         insert: true,
-        update: ['name', 'note', 'disabled', 'expires_at', 'replaced_by', 'revoked_at', 'models', 'networks'],
+        update: ['name', 'note', 'disabled', 'expires_at', 'replaced_by', 'revoked_at', 'models', 'networks', 'revoked_children'],
       },
       hold: {
         select: true,

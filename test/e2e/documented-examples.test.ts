@@ -2,6 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { budgetSet } from '#contracts/billing/budgets.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
@@ -39,6 +40,8 @@ let folder: string;
 beforeAll(async () => {
   administrator = await connectAdministrator(stack());
   tenant = await createTenant(administrator);
+  const { accountId, keyId } = tenant;
+  await administrator.request(budgetSet, { accountId, keyId, dimension: 'child', period: 'total', limitPicoUsd: '2000000000000' });
   replies = await DescribedReplies.of(gatewayUrl);
   const response = await fetch(`${gatewayUrl}/v1/chat/completions`, {
     method: 'POST',

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { connect, JSONCodec, type Msg, type NatsConnection } from 'nats';
 import { parse } from 'yaml';
+import { parseChildKey, proveSignature } from '#contracts/child-keys/child-key.js';
 import { everyEndpoint } from '#contracts/every-contract.js';
 import { replicaStatus } from '#contracts/replica-status.js';
+import { CHILD_PATH } from '#contracts/rules/child-path.js';
 import { FakeStripe, STRIPE_KEY, STRIPE_SECRET } from '#testing/fake-stripe.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { JournalWatch, type WrittenRow } from './journal-watch.js';
@@ -116,8 +118,14 @@ function timeless(value: unknown): unknown {
   if (typeof value !== 'string' || value.startsWith('0190a6f0-')) return value;
   if (value.startsWith('tg_')) return 'tg_…';
   if (value.startsWith('whsec_')) return 'whsec_…';
-  if (QUOTE_KEY.test(value)) return '…';
+  if (QUOTE_KEY.test(value) || CHILD_PATH.test(value)) return '…';
   return value.replace(EVERY_TIME, (time) => (time.startsWith('2099') ? time : '…')).replace(EVERY_ID, '…');
+}
+
+/** Variables of the examples for a child key. */
+function describeChildKey(childId: string, key: string): Record<string, string> {
+  const { signed = '', signature = Buffer.alloc(0) } = parseChildKey(key) ?? {};
+  return { CHILD_ID: childId, CHILD_SIGNED: signed, CHILD_PROOF: proveSignature(signature) };
 }
 
 /** Makes a person of the panel. Returns their e-mail. */
@@ -200,7 +208,8 @@ describe('the examples of the page', () => {
     const { reply, error } = result;
     if (RECORDED.has(subject)) noteRows(subject, rows);
     else if (subject !== ROW_OF_ANOTHER) expect({ rows, changed }).toEqual({ rows: [], changed: [] });
-    if (typeof reply.key === 'string') known.KEY_DIGEST = createHash('sha256').update(reply.key).digest('hex');
+    if (typeof reply.childId === 'string') Object.assign(known, describeChildKey(reply.childId, String(reply.key)));
+    else if (typeof reply.key === 'string') known.KEY_DIGEST = createHash('sha256').update(reply.key).digest('hex');
     if (typeof reply.budgetId === 'string') known.BUDGET_ID = reply.budgetId;
     expect(listFaults(subject, error ? 'error' : 'reply', reply)).toBeUndefined();
     expect(timeless(reply)).toEqual(timeless(expected));
@@ -249,7 +258,7 @@ describe('the examples of the page', () => {
     // Acts, and what another example has ended or an example without an id makes anew.
     expect(written).toEqual([
       ...['plan.subscribe', 'plan.cancel', 'usage.rebuild', 'ledger.check', 'upstream.test', 'invite.withdraw', 'invite.create'],
-      ...['auto-topup.set', 'auto-topup.remove'],
+      ...['auto-topup.set', 'auto-topup.remove', 'child-key.create'],
       ...['budget.create', 'webhook.create', 'webhook.update', 'webhook.update', 'webhook.test', 'webhook.resend'],
       ...['webhook.rotate', 'webhook.replay', 'webhook.remove'],
     ]);
@@ -295,6 +304,9 @@ describe('invalid requests get typed errors', () => {
       MONTH: '2026-01',
       HOLD_ID: makeHoldId(),
       KEY_DIGEST: 'a'.repeat(64),
+      CHILD_SIGNED: 'tg_child_a',
+      CHILD_PROOF: 'a'.repeat(64),
+      CHILD_ID: '1798761600-9f86d081884c7d65',
       EVENT_ID: '0190a6f0-7c1e-7000-8000-0000000000c1',
     });
     expect(fields.every((name) => name in example)).toBe(true);

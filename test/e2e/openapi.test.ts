@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { budgetSet } from '#contracts/billing/budgets.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 import { DescribedReplies, type OpenApi, type ReadReply } from './openapi-replies.js';
@@ -11,6 +12,8 @@ const BALANCE_TOO_SMALL = '0';
 
 const administrator = await connectAdministrator(stack());
 const tenant = await createTenant(administrator, { tokensPerMinuteMax: 1_000_000_000 }); // so that replies have every header
+const { accountId, keyId } = tenant;
+await administrator.request(budgetSet, { accountId, keyId, dimension: 'child', period: 'total', limitPicoUsd: '2000000000000' });
 const replies = await DescribedReplies.of(gatewayUrl);
 afterAll(() => administrator.close());
 
@@ -35,8 +38,8 @@ const EXAMPLES = OPERATIONS.flatMap(({ path, operation }) =>
   Object.entries(operation.requestBody?.content['application/json']?.examples ?? {}).map(([name, { value }]) => ({ path, name, value })),
 );
 
-test('every request has examples', () => {
-  const paths = OPERATIONS.filter(({ method }) => method === 'post').map(({ path }) => path);
+test('every request with a body has examples', () => {
+  const paths = OPERATIONS.filter(({ method, path }) => method === 'post' && !path.endsWith('/revoke')).map(({ path }) => path);
   expect([...new Set(EXAMPLES.map(({ path }) => path))]).toEqual(paths);
   expect(EXAMPLES.length).toBeGreaterThan(20);
 });

@@ -7,7 +7,7 @@ import { type BudgetState, type Budgets, budgetTarget, type ValueChange, type Va
 import { windowAt } from '../src/calendar/budget-window.js';
 import type { RateLimitState, RateLimits } from '../src/limits/rate-limit.js';
 import { listTargets, type Payer, toPayer } from '../src/payer/payer.js';
-import { listKeys, type Tenant } from './random-traffic.js';
+import { listKeys, REVOKED_CHILD, type Tenant } from './random-traffic.js';
 
 /** The tables as maps: runs the fold without a database. */
 export class MemoryLedger {
@@ -36,8 +36,9 @@ export class MemoryLedger {
       const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
       const limits = { requestsPerMinuteMax, concurrencyMax };
       this.projects.set(projectId, { projectId, accountId, enabled: true, openHolds: 0, requestWindow: [], ...limits });
+      const revokedChildren = [REVOKED_CHILD];
       for (const { keyId, rootKeyId } of listKeys(project))
-        this.keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+        this.keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY, revokedChildren });
     }
   }
 
@@ -104,7 +105,9 @@ export class MemoryLedger {
   /** Returns what a budget counts by value in the window that contains `now`, without those that count nothing. */
   valuesAt(budget: BudgetState, now: number): Map<string, ValueCount> {
     const { budgetId, windowEnd } = this.budgetAt(budget, now);
-    const found = [...this.values.values()].filter((one) => one.budgetId === budgetId && one.windowEnd === windowEnd);
+    const found = [...this.values.values()].filter(
+      (one) => one.budgetId === budgetId && (budget.dimension === 'child' || one.windowEnd === windowEnd),
+    );
     const counted = found.filter(({ spent, held }) => spent > 0n || held > 0n).sort((a, b) => (a.value < b.value ? -1 : 1));
     return new Map(counted.map(({ value, spent, held }) => [value, { spent, held }]));
   }
@@ -159,7 +162,9 @@ export class MemoryLedger {
   private listValues(budgets: Budgets): Map<string, ValueCount> {
     const ofValues = [...budgets.values()].flatMap((ofAccount) => [...ofAccount.values()].flat()).filter(({ dimension }) => dimension);
     const rows = ofValues.flatMap((budget) =>
-      [...this.values.values()].filter((one) => windowKey(budget, one.value) === windowKey(one, one.value)),
+      [...this.values.values()].filter(
+        (one) => one.budgetId === budget.budgetId && (budget.dimension === 'child' || one.windowEnd === budget.windowEnd),
+      ),
     );
     return new Map(rows.map((row) => [valueKey(row, row.value), row]));
   }

@@ -70,7 +70,15 @@ export class RandomTraffic {
     const [topUps, lines] = this.hasCreditLines ? [0.2, 3] : [1, 0];
     const weights = this.calm ? [36, topUps, 1, changes, limits, 6, 1, lines] : [20, topUps, 3, changes, limits, 12, 2, lines];
     const kind = this.pick(kinds, weights);
-    if (kind === 'budget') return { now, kind, budget: { ...this.pickOne(this.budgets), limit: BigInt(this.below(8 * AMOUNT_MAX)) } };
+    if (kind === 'budget')
+      return {
+        now,
+        kind,
+        budget: {
+          ...this.pickOne(this.budgets.filter(({ dimension }) => dimension !== 'child')),
+          limit: BigInt(this.below(8 * AMOUNT_MAX)),
+        },
+      };
     if (kind === 'limit') {
       const limit = this.pickOne(this.limits.filter(({ tokensPerMinuteMax }) => tokensPerMinuteMax !== null)); // a new one counts from then on
       return {
@@ -171,9 +179,18 @@ export class RandomTraffic {
       ),
       price: this.pickOne(PRICES),
       ...(this.chance(0.9) && this.tokens()),
-      ...(this.chance(0.8) && { attribution: { ...this.attribution(), ...nameSession(holdId) } }),
+      ...this.nameChild(holdId, this.chance(0.8) ? { ...this.attribution(), ...nameSession(holdId) } : undefined),
       ...nameSessionLimit(holdId),
     };
+  }
+
+  /** Where child keys have a budget, a quarter of the requests come from one. */
+  private nameChild(holdId: string, attribution: Attribution | undefined): Pick<ReserveRequest, 'attribution' | 'childLimitsPicoUsd'> {
+    const digits = Number.parseInt(holdId.slice(-10, -7), 16);
+    const child = this.budgets.some(({ dimension }) => dimension === 'child') ? CHILDREN[digits % 32] : undefined;
+    if (child === undefined) return attribution === undefined ? {} : { attribution };
+    const limits = child.split('.').map((_, depth) => String([2_000, 1_200, 500][depth]));
+    return { attribution: { ...attribution, child }, ...(digits % 3 > 0 && { childLimitsPicoUsd: limits }) };
   }
 
   private pickKey({ keyId, rotatedKeyId }: Tenant['projects'][number]): string {
@@ -257,6 +274,23 @@ function nameSessionLimit(holdId: string): Pick<ReserveRequest, 'sessionLimitPic
   return digits % 32 === 0 ? { sessionLimitPicoUsd: String(digits) } : {};
 }
 
+const childId = (minutes: number, name: number): string => `${CLOCK_START / 1_000 + 60 * minutes}-${name.toString(16).padStart(16, '0')}`;
+
+/** Revoked for all keys. */
+export const REVOKED_CHILD = childId(5_000, 7);
+
+/** A chain of three, another below its first child key, one that ends while the traffic goes on, one alone, and one that is revoked. */
+const CHILDREN = [
+  childId(10_000, 1),
+  `${childId(10_000, 1)}.${childId(9_000, 2)}`,
+  `${childId(10_000, 1)}.${childId(9_000, 2)}.${childId(8_000, 3)}`,
+  `${childId(10_000, 1)}.${childId(9_000, 2)}.${childId(8_000, 3)}`,
+  `${childId(10_000, 1)}.${childId(20, 4)}`,
+  childId(5, 5),
+  childId(60, 6),
+  `${REVOKED_CHILD}.${childId(4_000, 8)}`,
+];
+
 const PRICES: PinnedPrice[] = [
   { version: 1, inputPicoUsd: '3', cachedInputPicoUsd: '1', outputPicoUsd: '5' },
   { version: 2, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0' },
@@ -328,6 +362,11 @@ export function makeBudgets(traffic: { uuid(): string }, [first, second]: readon
   });
   const [tight, roomy] = first?.projects ?? [];
   const [alone] = second?.projects ?? [];
+  // Named without a draw, so that the traffic stays as it was.
+  const ofChildren = (tenant: Tenant | undefined, limit: bigint, digit: string, values: Partial<ModelBudget> = {}): ModelBudget => ({
+    ...{ budgetId: `${tenant?.accountId.slice(0, -1)}${digit}`, accountId: tenant?.accountId ?? '', projectId: null, keyId: null },
+    ...{ dimension: 'child', period: 'total', timeZone: BUDGET_ZONE, startDay: 1, unit: 'usd', limit, ...values },
+  });
   return [
     budget(first, 'day', 4_000n),
     budget(first, 'total', 3_000n),
@@ -346,6 +385,10 @@ export function makeBudgets(traffic: { uuid(): string }, [first, second]: readon
     budget(second, 'day', 1_000n, undefined, { dimension: 'user', unit: 'tokens' }),
     budget(first, 'total', 1_500n, tight && { projectId: tight.projectId }, { dimension: 'session' }),
     budget(second, 'day', 3_000n, undefined, { dimension: 'session' }),
+    ofChildren(first, 1_800n, '1'),
+    ofChildren(first, 1_000n, '2', { projectId: tight?.projectId ?? null, keyId: tight?.keyId ?? null }),
+    ofChildren(second, 4_000n, '1'),
+    ofChildren(second, 1_000n, '2', { unit: 'tokens' }),
   ];
 }
 

@@ -15,6 +15,8 @@ interface ModelHold {
   attribution: Attribution;
   /** The most that it lets its session cost. */
   sessionLimit: bigint | undefined;
+  /** The most that it lets each child key of its chain cost. */
+  childLimits: bigint[];
   model: string;
   openedAt: number;
   amount: bigint;
@@ -85,6 +87,8 @@ export interface ModelKey {
   disabled: boolean;
   /** Infinity: the key has no end. */
   expiresAt: number;
+  /** Child keys that are revoked, with all below them. */
+  revokedChildren?: string[];
 }
 
 export interface ModelBudget {
@@ -191,7 +195,7 @@ export class SerialModel {
 
   /** Returns what each value of a dimension has used. Those that used nothing are absent. */
   usedByValue(budget: ModelBudget, now: number): Map<string, { spent: bigint; held: bigint }> {
-    const values = [...this.opened.values()].flatMap(({ attribution }) => attribution[budget.dimension ?? ''] ?? []);
+    const values = [...this.opened.values()].flatMap((hold) => valuesIn(budget, hold)).filter((value) => value !== undefined);
     const used = [...new Set(values)].sort().map((value) => [value, this.sumUsed(budget, now, value)] as const);
     return new Map(used.filter(([, { spent, held }]) => spent > 0n || held > 0n));
   }
@@ -264,7 +268,8 @@ export class SerialModel {
   /** Returns the least that a budget of the hold's cost has left, zero when its window is over; undefined when the hold has none. */
   private leftForLate(holdId: string, now: number): bigint | undefined {
     const hold = this.opened.get(holdId) as ModelHold;
-    const isOver = ({ budget }: Counting): boolean => hold.openedAt < findWindow(budget, now).windowStart;
+    const hasEnded = ({ budget, value = '' }: Counting): boolean => budget.dimension === 'child' && readEnd(value) <= now;
+    const isOver = (one: Counting): boolean => hold.openedAt < findWindow(one.budget, now).windowStart || hasEnded(one);
     const ofMoney = this.findBudgets(hold).filter(({ budget }) => budget.unit === 'usd');
     const left = ofMoney.map((counting) => (isOver(counting) ? 0n : this.computeLeft(counting, now)));
     return left.length > 0 ? left.reduce(least) : undefined;
@@ -278,12 +283,13 @@ export class SerialModel {
 
   /** Returns the limit of the budget, or the lowest that the session's holds in the window and the request have named. */
   private findLimit({ budget, value, ownLimit }: Counting, now: number): bigint {
-    if (!countsSession(budget)) return budget.limit;
+    if (!countsOwnLimits(budget)) return budget.limit;
     const { windowStart } = findWindow(budget, now);
     const holds = [...this.opened.values()].filter(
       (hold) => hold.openedAt >= windowStart && hold.amount > 0n && countsIn(budget, hold, value),
     );
-    return [ownLimit, ...holds.map(({ sessionLimit }) => sessionLimit)].filter((limit) => limit !== undefined).reduce(least, budget.limit);
+    const own = holds.map((hold) => readOwnLimit(budget, value, hold));
+    return [ownLimit, ...own].filter((limit) => limit !== undefined).reduce(least, budget.limit);
   }
 
   /** Budgets of the account first, then those of the project, then those of the key; each by name of the period. */
@@ -292,7 +298,7 @@ export class SerialModel {
     const order = ({ budget }: Counting): string =>
       [width(budget), budget.period, budget.unit, budget.dimension ?? '~', budget.value ?? ''].join(' ');
     return [...this.budgets.values()]
-      .map((budget) => ({ budget, value: valueIn(budget, payer) }))
+      .flatMap((budget) => valuesIn(budget, payer).map((value) => ({ budget, value })))
       .filter(({ budget, value }) => countsIn(budget, payer, value))
       .sort((a, b) => (order(a) < order(b) ? -1 : 1));
   }
@@ -301,9 +307,9 @@ export class SerialModel {
   private exceeded(reserve: ReserveRequest, rootKeyId: string, amount: bigint, now: number) {
     const findEnd = ({ budget }: Counting): number => findWindow(budget, now).windowEnd;
     const needed = ({ budget }: Counting): bigint => (budget.unit === 'tokens' ? BigInt(reserve.amountTokens ?? 0) : amount);
-    const ownLimit = readSessionLimit(reserve);
-    const all = this.findBudgets({ attribution: {}, ...reserve, rootKeyId })
-      .map((one): Counting => ({ ...one, ownLimit }))
+    const named = { attribution: {}, ...reserve, sessionLimit: readSessionLimit(reserve), childLimits: readChildLimits(reserve) };
+    const all = this.findBudgets({ ...named, rootKeyId })
+      .map((one): Counting => ({ ...one, ownLimit: readOwnLimit(one.budget, one.value, named) }))
       .filter((one) => needed(one) > this.computeLeft(one, now));
     const ofAll = all.filter(({ value }) => value === undefined);
     const tooLittle = ofAll.length > 0 ? ofAll : all;
@@ -345,7 +351,15 @@ export class SerialModel {
     if (!project?.enabled || project.accountId !== accountId || !key || !isKeyValid) {
       return { status: 'refused', holdId, code: 'invalid_api_key' };
     }
-    const isSession = ({ budget }: Counting): boolean => countsSession(budget);
+    const child = reserve.attribution?.child;
+    const delegates = ({ budget }: Counting): boolean => budget.dimension === 'child' && budget.unit === 'usd';
+    if (child !== undefined) {
+      const chain = splitChain(child);
+      const isActive = chain.every((one) => now < readEnd(one) && !key.revokedChildren?.includes(one));
+      if (!isActive || !this.findBudgets({ ...reserve, rootKeyId: key.rootKeyId }).some(delegates))
+        return { status: 'refused', holdId, code: 'invalid_api_key' };
+    }
+    const isSession = ({ budget }: Counting): boolean => budget.dimension === 'session' && budget.unit === 'usd';
     if (reserve.sessionLimitPicoUsd !== undefined && !this.findBudgets({ ...reserve, rootKeyId: key.rootKeyId }).some(isSession))
       return { status: 'refused', holdId, code: 'no_session_budget' };
     const limits = [accountId, projectId, key.rootKeyId]
@@ -389,6 +403,7 @@ export class SerialModel {
       rootKeyId: key.rootKeyId,
       attribution: reserve.attribution ?? {},
       sessionLimit: readSessionLimit(reserve),
+      childLimits: readChildLimits(reserve),
       model: reserve.model,
       openedAt: now,
       amount,
@@ -511,15 +526,39 @@ function total(counts: readonly { count: number }[]): number {
   return counts.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Returns the value of a budget's dimension that a request has, if the budget counts it. */
-function valueIn({ dimension = '', value }: ModelBudget, { attribution }: ModelPayer): string | undefined {
+/** Returns the values of a budget's dimension that a request counts for: one, or each child key of a chain. Undefined: it has none. */
+function valuesIn({ dimension = '', value }: ModelBudget, { attribution }: Pick<ModelPayer, 'attribution'>): (string | undefined)[] {
   const own = attribution?.[dimension];
-  return own === (value ?? own) ? own : undefined;
+  if (own === undefined || own !== (value ?? own)) return [undefined];
+  return dimension === 'child' ? splitChain(own) : [own];
 }
 
-/** True for a budget that the limits of sessions lower. */
-function countsSession({ dimension, unit }: ModelBudget): boolean {
-  return dimension === 'session' && unit === 'usd';
+function splitChain(child: string): string[] {
+  const ids = child.split('.');
+  return ids.map((_, last) => ids.slice(0, last + 1).join('.'));
+}
+
+function readEnd(child: string): number {
+  return 1_000 * Number(child.split('.').at(-1)?.split('-')[0]);
+}
+
+/** True for a budget that the limits of sessions or child keys lower. */
+function countsOwnLimits({ dimension, unit }: ModelBudget): boolean {
+  return (dimension === 'session' || dimension === 'child') && unit === 'usd';
+}
+
+/** Returns the limit that a request names for its session, or for a child key of its chain. */
+function readOwnLimit(
+  budget: ModelBudget,
+  value: string | undefined,
+  { attribution, sessionLimit, childLimits }: Pick<ModelHold, 'attribution' | 'sessionLimit' | 'childLimits'>,
+): bigint | undefined {
+  if (!countsOwnLimits(budget)) return undefined;
+  return budget.dimension === 'session' ? sessionLimit : childLimits[splitChain(attribution.child ?? '').indexOf(value ?? '')];
+}
+
+function readChildLimits({ childLimitsPicoUsd = [] }: ReserveRequest): bigint[] {
+  return childLimitsPicoUsd.map(BigInt);
 }
 
 function readSessionLimit({ sessionLimitPicoUsd }: ReserveRequest): bigint | undefined {
@@ -528,7 +567,7 @@ function readSessionLimit({ sessionLimitPicoUsd }: ReserveRequest): bigint | und
 
 function countsIn(budget: ModelBudget, payer: ModelPayer, value: string | undefined): boolean {
   if (budget.accountId !== payer.accountId) return false;
-  if (budget.dimension !== undefined && (value === undefined || valueIn(budget, payer) !== value)) return false;
+  if (budget.dimension !== undefined && (value === undefined || !valuesIn(budget, payer).includes(value))) return false;
   return (budget.projectId ?? payer.projectId) === payer.projectId && (budget.keyId ?? payer.rootKeyId) === payer.rootKeyId;
 }
 

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { isNetwork } from '#contracts/billing/fields.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import { CONCURRENCY_MAX, NAME_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '#contracts/rules/bounds.js';
+import { CHILD_PATH } from '#contracts/rules/child-path.js';
 import { parseSignedUsd, parseUsd } from '#money/pico-usd.js';
 import { USD_EACH, USD_PER_MILLION } from '#money/price.js';
 import { type IdParameter, UUID } from './complete-ids.js';
@@ -86,6 +87,12 @@ export function pairs(placeholder: string): Kind<Record<string, string>> {
 export const network: Kind<string> = {
   placeholder: 'networks',
   parse: (value) => (isNetwork(value) ? value : invalid('Must be IP addresses or networks such as 10.0.0.0/8 or 2001:db8::/32.')),
+};
+
+export const childId: Kind<string> = {
+  placeholder: 'child-id',
+  parse: (value) =>
+    CHILD_PATH.test(value) ? value : invalid('Must be an id such as 1798761600-9f86d081884c7d65, as usage by child shows it.'),
 };
 
 /** A text, or an empty one, which clears the field. Commander has no use for null as a value. */

@@ -166,6 +166,16 @@ describe('the request of each command', () => {
     [`key rotate ${KEY_ID} --grace 30d`, 'billing.v1.key.rotate', { keyId: KEY_ID, graceSeconds: 2_592_000 }],
     [`key revoke ${KEY_ID}`, 'billing.v1.key.revoke', { keyId: KEY_ID }],
     [
+      `key mint-child ${KEY_ID} --expires-in 30m --limit 0.20 --models sim-*,o3 --tags team=search`,
+      'billing.v1.child-key.mint',
+      { keyId: KEY_ID, seconds: 1_800, limitPicoUsd: '200000000000', models: ['sim-*', 'o3'], tags: { team: 'search' } },
+    ],
+    [
+      `key revoke-child ${KEY_ID} 1798761600-9f86d081884c7d65`,
+      'billing.v1.child-key.revoke',
+      { keyId: KEY_ID, childId: '1798761600-9f86d081884c7d65' },
+    ],
+    [
       `budget set --account ${ID} --key ${KEY_ID} --period day --limit 5.00 --time-zone Europe/Berlin`,
       'billing.v1.budget.set',
       { accountId: ID, keyId: KEY_ID, period: 'day', limitPicoUsd: '5000000000000', timeZone: 'Europe/Berlin' },
@@ -193,6 +203,7 @@ describe('the request of each command', () => {
         ['--session run-1', { dimension: 'session', value: 'run-1' }],
         ['--each-client', { dimension: 'client' }],
         ['--each-agent', { dimension: 'agent' }],
+        ['--each-child', { dimension: 'child' }],
         ['--each-tag team', { dimension: 'tag:team' }],
         ['--tag team=a=b', { dimension: 'tag:team', value: 'a=b' }],
       ] as const
@@ -1021,6 +1032,10 @@ describe('an error is one line and an exit code', () => {
     ],
     ['key revoke', "error: missing required argument 'key-id'\n"],
     [
+      `key revoke-child ${KEY_ID} 1`,
+      "error: command-argument value '1' is invalid for argument 'child-id'. Must be an id such as 1798761600-9f86d081884c7d65, as usage by child shows it.\n",
+    ],
+    [
       `project create --account ${ID} --name x --rpm 0`,
       "error: option '--rpm <n>' argument '0' is invalid. Must be a whole number from 1 to 1000000.\n",
     ],
@@ -1051,7 +1066,7 @@ describe('an error is one line and an exit code', () => {
     ],
     [
       `usage --account ${ID} --from 2027-01-01 --by model,colour`,
-      "error: option '--by <what>' argument 'model,colour' is invalid. Must be account, project, key, model, upstream, ending, user, tag, client, session or agent.\n",
+      "error: option '--by <what>' argument 'model,colour' is invalid. Must be account, project, key, model, upstream, ending, user, tag, client, session, agent or child.\n",
     ],
     [
       `project update ${ID}`,
@@ -1059,7 +1074,7 @@ describe('an error is one line and an exit code', () => {
     ],
     [
       `budget set --account ${ID} --period day --limit 1 --each-user --tag a=b`,
-      'error: give one of --each-user, --user, --each-session, --session, --each-client, --each-agent, --each-tag and --tag\n',
+      'error: give one of --each-user, --user, --each-session, --session, --each-client, --each-agent, --each-child, --each-tag and --tag\n',
     ],
     [`budget set --account ${ID} --period day --limit 1 --tag team`, 'error: --tag takes a name and a value, such as team=search\n'],
     [`project update ${ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],

@@ -34,7 +34,7 @@ export class EstimateController {
       const quote = quoteRequest(model, request);
       const { amount, pinnedPrice: price, promptTokensMax, promptTokensEstimate, outputTokensMax } = quote;
       const tokens = { promptTokensMax, promptTokensEstimate, outputTokensMax };
-      const refusals = keyId === undefined ? {} : await findRefusals(this.billing, this.keys, { keyId, attribution }, quote);
+      const refusals = keyId === undefined ? {} : await findRefusals(this.billing, this.keys, { caller: { keyId }, attribution }, quote);
       return { model: model.id, price, ...tokens, heldPicoUsd: String(amount), ...refusals };
     } catch (error) {
       if (error instanceof GatewayError) throw new ServiceError(error.code, error.message, error.param);

@@ -20,6 +20,7 @@ import { BodyParser } from './http/bodies/body-parser.js';
 import { BodyWorkers, type StartWorker } from './http/bodies/body-workers.js';
 import { BodyReader } from './http/bodies/read-body.js';
 import { AccountController } from './http/endpoints/account.controller.js';
+import { ChildKeysController } from './http/endpoints/child-keys.controller.js';
 import { CountTokensController } from './http/endpoints/count-tokens.controller.js';
 import { EstimatesController } from './http/endpoints/estimates.controller.js';
 import { GenerationController } from './http/endpoints/generation.controller.js';
@@ -65,6 +66,7 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
       EstimatesController,
       AccountController,
       OwnKeyController,
+      ChildKeysController,
       OpenApiController,
       EstimateController,
       ItemsController,

@@ -1,6 +1,7 @@
 import * as audit from './audit.js';
 import * as accounts from './billing/accounts.js';
 import * as budgets from './billing/budgets.js';
+import * as childKeys from './billing/child-keys.js';
 import * as billingEvents from './billing/events.js';
 import * as holds from './billing/holds.js';
 import * as keys from './billing/keys.js';
@@ -39,6 +40,7 @@ const MODULES = [
   accounts,
   projects,
   keys,
+  childKeys,
   ownKey,
   quotes,
   budgets,

@@ -1,4 +1,6 @@
+import { CHILD } from '#contracts/billing/attribution.js';
 import type { ExceededBudget, ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
+import { readChildEnd } from '#contracts/rules/child-path.js';
 import { parsePrice } from '#money/price-plan.js';
 import { type AccountBudgets, type BudgetState, budgetTarget, findBudgets, valueKey } from '../budgets/budget.js';
 import { isWithin } from '../calendar/budget-window.js';
@@ -96,6 +98,8 @@ export class AccountCache {
       const key = project?.keys.get(keyId);
       if (!account || !project || !key || account.holds.has(holdId) || reserve.item) return undefined;
       const payer = toPayer(reserve, key);
+      const child = payer.attribution?.[CHILD];
+      if (child !== undefined && readChildEnd(child) <= now + MOMENT_TOLERANCE_MS) return undefined;
       if (key.expiresAt <= now + MOMENT_TOLERANCE_MS || !addBudgets(budgets, account, payer, now)) return undefined;
       if (!addLimits(limits, account, payer) || this.isExceeded(budgets, payer)) return undefined;
       accounts.set(accountId, account.state);

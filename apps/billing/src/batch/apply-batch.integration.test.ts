@@ -2,7 +2,16 @@ import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd, renderUsd } from '#money/pico-usd.js';
 import { longOr } from '#testing/long-run.js';
 import { LedgerFixture, TIMES } from '../../test/ledger-fixture.js';
-import { listKeys, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
+import {
+  listKeys,
+  makeBudgets,
+  makeLimits,
+  makeTenants,
+  RandomTraffic,
+  REVOKED_CHILD,
+  type Step,
+  type Tenant,
+} from '../../test/random-traffic.js';
 import { findTargetId, type ModelAccount, type ModelBudget, type ModelLimit, SerialModel } from '../../test/serial-model.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { windowAt } from '../calendar/budget-window.js';
@@ -195,10 +204,17 @@ async function open({ accountId, projects }: Tenant, topup: bigint, model: Seria
     model.projects.set(projectId, { accountId, enabled: true, admitted: [], requestsPerMinuteMax, concurrencyMax });
     for (const { keyId, rootKeyId } of listKeys(project)) {
       await ledger.sql.query(
-        `INSERT INTO billing.api_key (id, project_id, digest, last_four, root_key_id) VALUES ($1, $2, sha256($3), 'abcd', $4)`,
-        [keyId, projectId, Buffer.from(keyId), keyId === rootKeyId ? null : rootKeyId],
+        `INSERT INTO billing.api_key (id, project_id, digest, last_four, root_key_id, revoked_children)
+           VALUES ($1, $2, sha256($3), 'abcd', $4, $5)`,
+        [keyId, projectId, Buffer.from(keyId), keyId === rootKeyId ? null : rootKeyId, [REVOKED_CHILD]],
       );
-      model.keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+      model.keys.set(keyId, {
+        projectId,
+        rootKeyId,
+        disabled: false,
+        expiresAt: Number.POSITIVE_INFINITY,
+        revokedChildren: [REVOKED_CHILD],
+      });
     }
   }
 }
@@ -255,11 +271,11 @@ async function readUsed(tenants: readonly Tenant[], now: number): Promise<unknow
 }
 
 /** Returns what the users or tags of a budget have spent and hold in the window of a time. */
-async function readValues({ budgetId, period, timeZone, startDay }: ModelBudget, now: number): Promise<Map<string, unknown>> {
+async function readValues({ budgetId, dimension, period, timeZone, startDay }: ModelBudget, now: number): Promise<Map<string, unknown>> {
   const { windowEnd } = windowAt(period, timeZone, now, startDay);
   const { rows } = await ledger.sql.query<{ value: string; spent: string; held: string }>(
-    `SELECT value, spent, held FROM billing.budget_value WHERE budget_id = $1 AND window_end = $2 AND (spent > 0 OR held > 0) ORDER BY value`,
-    [budgetId, Number.isFinite(windowEnd) ? new Date(windowEnd) : 'infinity'],
+    `SELECT value, spent, held FROM billing.budget_value WHERE budget_id = $1 AND ($3 OR window_end = $2) AND (spent > 0 OR held > 0) ORDER BY value`,
+    [budgetId, Number.isFinite(windowEnd) ? new Date(windowEnd) : 'infinity', dimension === 'child'],
   );
   return new Map(rows.map(({ value, spent, held }) => [value, { spent: BigInt(spent), held: BigInt(held) }]));
 }

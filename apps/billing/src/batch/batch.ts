@@ -70,6 +70,8 @@ export interface KeyState {
   rootKeyId: string;
   /** Milliseconds from which on it is refused; infinity when it has no end. */
   expiresAt: number;
+  /** Child keys that were revoked before their end. Absent: none. */
+  revokedChildren?: readonly string[];
 }
 
 /** Everything that a batch is decided from: read under the lock of its accounts, or cached (`AccountCache`). */

@@ -34,14 +34,14 @@ export function countInBudgets(
   account: AccountState,
   { held, spent, mustFit = false }: { held?: Amounts; spent?: Amounts; mustFit?: boolean },
 ): void {
-  for (const { budget, value, ownLimit } of counting) {
+  for (const { budget, value, ownLimit, windowEnd } of counting) {
     const [heldMore, spentMore] = [amountIn(budget, held), amountIn(budget, spent)];
     if (value === undefined) {
       budget.held = notNegative(budget.held + heldMore);
       budget.spent = notNegative(budget.spent + spentMore);
       draft.changed.add(budget).add(account);
     } else if (heldMore !== 0n || spentMore !== 0n) {
-      const change = openChange(draft, budget, value);
+      const change = openChange(draft, budget, value, windowEnd);
       change.held += heldMore;
       change.spent += spentMore;
       if (!mustFit) continue;
@@ -52,11 +52,11 @@ export function countInBudgets(
 }
 
 /** Returns the change that the batch makes to what a user or tag has used. */
-function openChange(draft: BatchDraft, budget: BudgetState, value: string): ValueChange {
+function openChange(draft: BatchDraft, budget: BudgetState, value: string, windowEnd = budget.windowEnd): ValueChange {
   const name = valueKey(budget, value);
   const known = draft.values.get(name);
   if (known) return known;
-  const { budgetId, accountId, windowEnd } = budget;
+  const { budgetId, accountId } = budget;
   const change = { budgetId, accountId, value, windowEnd, spent: 0n, held: 0n, limit: null, nextThreshold: null };
   draft.values.set(name, change);
   return change;
@@ -65,15 +65,16 @@ function openChange(draft: BatchDraft, budget: BudgetState, value: string): Valu
 /** Returns what is used of budgets. A user or tag that is not known has no entry: it is checked when the batch is written. */
 export function listUses(draft: BatchDraft, counting: readonly CountingBudget[]): BudgetUse[] {
   const uses: BudgetUse[] = [];
-  for (const { budget, value, ownLimit } of counting) {
+  for (const { budget, value, ownLimit, windowEnd = budget.windowEnd } of counting) {
     const { limit } = budget;
-    if (value === undefined) uses.push({ budget, limit, spent: budget.spent, held: budget.held });
+    if (value === undefined) uses.push({ budget, limit, windowEnd, spent: budget.spent, held: budget.held });
     else if (draft.valuesBefore) {
       const name = valueKey(budget, value);
       const [before, change] = [draft.valuesBefore.get(name), draft.values.get(name)];
       const held = notNegative((before?.held ?? 0n) + (change?.held ?? 0n));
       const spent = notNegative((before?.spent ?? 0n) + (change?.spent ?? 0n));
-      uses.push({ budget, value, limit: least(limit, ownLimit, before?.ownLimit, change?.ownLimit) ?? limit, spent, held });
+      const lowest = least(limit, ownLimit, before?.ownLimit, change?.ownLimit) ?? limit;
+      uses.push({ budget, value, limit: lowest, windowEnd, spent, held });
     }
   }
   return uses;
@@ -83,6 +84,8 @@ export function listUses(draft: BatchDraft, counting: readonly CountingBudget[])
 export interface BudgetUse extends Pick<CountingBudget, 'budget' | 'value'> {
   /** Limit of the budget, or the lower one that the value has. */
   limit: bigint;
+  /** End of the window of the budget, or of the child key. */
+  windowEnd: number;
   spent: bigint;
   held: bigint;
 }

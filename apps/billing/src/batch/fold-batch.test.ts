@@ -2,7 +2,7 @@ import type { ExceededBudget, ReserveOutcome, ReserveRequest } from '#contracts/
 import { longOr } from '#testing/long-run.js';
 import { makeUsage, PRICE } from '../../test/ledger-fixture.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
-import { listKeys, makeBudgets, makeLimits, makeTenants, RandomTraffic, type Tenant } from '../../test/random-traffic.js';
+import { listKeys, makeBudgets, makeLimits, makeTenants, RandomTraffic, REVOKED_CHILD, type Tenant } from '../../test/random-traffic.js';
 import { findTargetId, type ModelAccount, type ModelBudget, SerialModel } from '../../test/serial-model.js';
 import { endGrant, sumAvailable } from '../balance/funds.js';
 import type { BudgetState } from '../budgets/budget.js';
@@ -37,7 +37,13 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
       const { projectId, requestsPerMinuteMax, concurrencyMax } = project;
       model.projects.set(projectId, { accountId, enabled: true, admitted: [], requestsPerMinuteMax, concurrencyMax });
       for (const { keyId, rootKeyId } of listKeys(project))
-        model.keys.set(keyId, { projectId, rootKeyId, disabled: false, expiresAt: Number.POSITIVE_INFINITY });
+        model.keys.set(keyId, {
+          projectId,
+          rootKeyId,
+          disabled: false,
+          expiresAt: Number.POSITIVE_INFINITY,
+          revokedChildren: [REVOKED_CHILD],
+        });
     }
   }
 
@@ -202,7 +208,9 @@ test('the random traffic reached every rare path', () => {
     'rate_limit_exceeded of an account for tokens, for ever',
     'reaped',
     'reserve above a budget of tokens',
+    'reserve above a budget of tokens of a child',
     'reserve above a budget of tokens of a user',
+    'reserve above the budget of a child',
     'reserve above the budget of a day',
     'reserve above the budget of a month',
     'reserve above the budget of a session',

@@ -1,4 +1,6 @@
+import { CHILD } from '#contracts/billing/attribution.js';
 import type { ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
+import { isBelowChild, listChain, readChildEnd } from '#contracts/rules/child-path.js';
 import { HOLD_MAX } from '#money/price.js';
 import {
   charge,
@@ -11,10 +13,21 @@ import {
   sumAvailable,
   takeHold,
 } from '../balance/funds.js';
-import { type AccountBudgets, type CountingBudget, findBudgets } from '../budgets/budget.js';
+import { type AccountBudgets, type CountingBudget, countsSession, findBudgets } from '../budgets/budget.js';
 import { type AccountRateLimits, Admission, correctTokens, endInLimits, findLimits, type RateLimitState } from '../limits/rate-limit.js';
 import { toPayer } from '../payer/payer.js';
-import type { AccountState, Applied, Batch, BatchDraft, BatchRows, BatchState, HoldTimes, ProjectState, Settle } from './batch.js';
+import type {
+  AccountState,
+  Applied,
+  Batch,
+  BatchDraft,
+  BatchRows,
+  BatchState,
+  HoldTimes,
+  KeyState,
+  ProjectState,
+  Settle,
+} from './batch.js';
 import { type Amounts, type BudgetUse, computeLeft, countInBudgets, exceededBudget, findHoldBudgets, listUses } from './count-budgets.js';
 import { countInService, findCeiling, leftInService } from './count-services.js';
 import { decideEvents } from './decide-events.js';
@@ -177,20 +190,23 @@ function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, s
 }
 
 /**
- * Returns what a late settlement may charge within the budgets of its hold and the day of its service; undefined when there are none. Nothing when a window of the hold
- * is over: what others spent in it is not known any more. Budgets of tokens only count: tokens that were used cannot be written off.
+ * Returns what a late settlement may charge within the budgets of its hold and the day of its service; undefined when there are none. Nothing
+ * when a window of the hold or its child key is over: what others spent in it is not known any more. Budgets of tokens only count: tokens that
+ * were used cannot be written off.
  */
 function leftForLate(draft: BatchDraft, reaped: ReapedHold): bigint | undefined {
   const ofMoney = listUses(draft, findBudgets(draft.budgets, reaped)).filter(({ budget }) => budget.unit === 'usd');
   const ofService = leftInService(draft, reaped.service);
-  const left = ofMoney.map((use) => (use.budget.windowStart <= reaped.createdAt ? computeLeft(use) : 0n));
+  const isOpen = (use: BudgetUse): boolean => use.budget.windowStart <= reaped.createdAt && draft.now < use.windowEnd;
+  const left = ofMoney.map((use) => (isOpen(use) ? computeLeft(use) : 0n));
   if (ofService !== undefined) left.push(ofService);
   return left.length > 0 ? left.reduce((least, amount) => (amount < least ? amount : least)) : undefined;
 }
 
 /**
- * Opens a hold or refuses it, checking in this order: key, whether a limit of the session has a budget, limits per minute, concurrency, funds,
- * budgets, ceilings of its service. A reserve repeated while its hold is open gets `held` again, even if limits have changed; a refused one is decided anew. A different
+ * Opens a hold or refuses it, checking in this order: key and child key, whether a limit of the session has a budget, limits per minute,
+ * concurrency, funds, budgets, ceilings of its service. A reserve repeated while its hold is open gets `held` again, even if limits have changed; a
+ * refused one is decided anew. A different
  * reserve under the id of an open hold is `closed`: its work would not be paid for. So is an id of a detached month, which may have been settled.
  */
 function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times: HoldTimes): ReserveOutcome {
@@ -209,7 +225,8 @@ function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times: HoldTi
   if (!account.active) return { status: 'refused', holdId, code: 'account_frozen' };
   const payer = toPayer(reserve, draft.keys.get(reserve.keyId));
   const budgets = findBudgets(draft.budgets, payer);
-  if (payer.sessionLimit !== undefined && !budgets.some(({ ownLimit }) => ownLimit !== undefined))
+  if (payer.attribution?.[CHILD] !== undefined && !budgets.some(delegates)) return { status: 'refused', holdId, code: 'invalid_api_key' };
+  if (payer.sessionLimit !== undefined && !budgets.some(({ budget }) => countsSession(budget)))
     return { status: 'refused', holdId, code: 'no_session_budget' };
   const limits = findLimits(draft.limits, payer);
   const admission = new Admission(project, limits, account, reserve, draft.now);
@@ -250,7 +267,19 @@ function findUncovered(amounts: Amounts, available: bigint, uses: readonly Budge
 function mayCall(draft: BatchDraft, account: AccountState, project: ProjectState, reserve: ReserveRequest): boolean {
   const key = draft.keys.get(reserve.keyId);
   if (key?.projectId !== project.projectId || key.expiresAt <= draft.now) return false;
+  const child = reserve.attribution?.[CHILD];
+  if (child !== undefined && !isChildActive(child, key, draft.now)) return false;
   return project.enabled && project.accountId === account.accountId;
+}
+
+/** True when no child key of the chain has ended or is revoked. */
+function isChildActive(path: string, { revokedChildren = [] }: KeyState, now: number): boolean {
+  return listChain(path).every((child) => now < readChildEnd(child)) && !revokedChildren.some((revoked) => isBelowChild(path, revoked));
+}
+
+/** True for a budget that lets keys have child keys: see `Delegation`. */
+function delegates({ budget: { dimension, unit } }: CountingBudget): boolean {
+  return dimension === CHILD && unit === 'usd';
 }
 
 function copyState(state: BatchState): BatchDraft {

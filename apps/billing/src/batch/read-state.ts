@@ -87,7 +87,7 @@ const READ_BATCH = statement<AskedRows, BatchRow>('read_batch', (inputs) => {
         ) AS b,
         LATERAL (SELECT * FROM billing.project WHERE id = b.own_id AND account_id = b.payer_id LIMIT 1) AS p) p) AS projects,
     (SELECT json_agg(k) FROM (
-      SELECT id, project_id, root_key_id, (extract(epoch FROM expires_at) * 1000)::float8 AS expires_at
+      SELECT id, project_id, root_key_id, (extract(epoch FROM expires_at) * 1000)::float8 AS expires_at, nullif(revoked_children, '{}') AS revoked_children
       FROM billing.api_key WHERE id = ANY (${keyIds}) AND revoked_at IS NULL AND NOT disabled) k) AS keys,
     (SELECT json_agg(e) FROM billing.used_elsewhere(${asked.arrays}) e) AS elsewhere,
     (SELECT ids_below FROM billing.detached_month WHERE ids_below > ${lowest} ORDER BY ids_below DESC LIMIT 1) AS detached_below`;

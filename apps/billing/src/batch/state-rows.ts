@@ -16,10 +16,13 @@ export interface KeyRow {
   root_key_id: string | null;
   /** Null: the key has no end. */
   expires_at: number | null;
+  /** Null: none. */
+  revoked_children: string[] | null;
 }
 
-export function toKeyState(row: KeyRow): KeyState {
-  return { projectId: row.project_id, rootKeyId: row.root_key_id ?? row.id, expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY };
+export function toKeyState({ revoked_children: revokedChildren, ...row }: KeyRow): KeyState {
+  const state = { projectId: row.project_id, rootKeyId: row.root_key_id ?? row.id, expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY };
+  return revokedChildren === null ? state : { ...state, revokedChildren };
 }
 
 export interface AccountRow extends FundsRow {

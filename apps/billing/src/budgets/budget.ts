@@ -1,4 +1,6 @@
+import { CHILD } from '#contracts/billing/attribution.js';
 import type { BudgetPeriod, BudgetUnit } from '#contracts/billing/budgets.js';
+import { listChain, readChildEnd } from '#contracts/rules/child-path.js';
 import { type BudgetWindow, windowAt } from '../calendar/budget-window.js';
 import { listTargets, type Payer } from '../payer/payer.js';
 
@@ -10,8 +12,8 @@ export interface BudgetState extends BudgetWindow {
   /** First key of its rotations. */
   keyId: string | null;
   /**
-   * `user`, `client`, `session`, `agent` or `tag:<name>`: the limit applies to each value separately. Absent: the budget counts all requests of
-   * its target.
+   * `user`, `client`, `session`, `agent`, `child` or `tag:<name>`: the limit applies to each value separately. Absent: the budget counts all
+   * requests of its target.
    */
   dimension?: string;
   /** The only value of the dimension that has the limit. Absent: each value has it. */
@@ -115,8 +117,10 @@ export interface CountingBudget {
   budget: BudgetState;
   /** The user, session or other value whose limit the request uses. Undefined: all requests share one limit. */
   value?: string | undefined;
-  /** The most that the request lets its session use. Undefined: the limit of the budget. */
+  /** The most that the request lets its session or child key use. Undefined: the limit of the budget. */
   ownLimit?: bigint | undefined;
+  /** Absent: that of the budget. */
+  windowEnd?: number;
 }
 
 const NONE: readonly CountingBudget[] = [];
@@ -134,14 +138,24 @@ export function findBudgets(budgets: Budgets, payer: Payer): readonly CountingBu
       }
       const value = payer.attribution?.[budget.dimension];
       if (value === undefined || (budget.value ?? value) !== value) continue;
+      if (budget.dimension === CHILD) {
+        counting.push(...countChain(budget, value, payer));
+        continue;
+      }
       counting.push(countsSession(budget) ? { budget, value, ownLimit: payer.sessionLimit } : { budget, value });
     }
   }
   return counting;
 }
 
+/** Returns the uses of a budget of child keys: each child key of the chain counts the request until it ends, and until the request does. */
+function countChain(budget: BudgetState, path: string, { childLimits }: Payer): CountingBudget[] {
+  const limits = budget.unit === 'usd' ? childLimits : undefined;
+  return listChain(path).map((value, depth) => ({ budget, value, ownLimit: limits?.[depth], windowEnd: readChildEnd(value) }));
+}
+
 /** True for a budget that `Payer.sessionLimit` lowers. */
-function countsSession({ dimension, unit }: BudgetState): boolean {
+export function countsSession({ dimension, unit }: BudgetState): boolean {
   return dimension === 'session' && unit === 'usd';
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { CHILD } from '#contracts/billing/attribution.js';
 import type {
   Budget,
   BudgetListReply,
@@ -97,6 +98,12 @@ export function checkBudget(request: BudgetSetRequest): void {
   if (request.value !== undefined && request.dimension === undefined) {
     throw invalid('value is one of a dimension, which is missing', 'dimension');
   }
+  if (request.dimension === CHILD && period !== 'total') {
+    throw invalid('a budget of child keys is a total: each child key has a life of its own', 'period');
+  }
+  if (request.dimension === CHILD && request.value !== undefined) {
+    throw invalid('a child key has its own limit, which it was made with', 'value');
+  }
   if (request.thresholds?.length && isPerValue(request)) {
     throw invalid('a budget of each user or each value of a tag has no thresholds', 'thresholds');
   }
@@ -113,7 +120,9 @@ async function setValueBudget(prisma: PrismaClient, change: Change, knownId: str
   return audited(prisma, 'billing', author, async (tx) => {
     const window = period === 'total' ? { ...change.window, windowStart: await readClock(tx) } : change.window;
     const added = { ...counted, dimension: counted.dimension ?? '', budgetId: randomUUID(), window };
-    const snapshot = knownId === undefined ? await addSpentValues(tx, added) : undefined;
+    // A child key begins after its budget, which it is signed for.
+    const countsEarlier = knownId === undefined && counted.dimension !== CHILD;
+    const snapshot = countsEarlier ? await addSpentValues(tx, added) : undefined;
     const now = await lockAccount(tx, counted.accountId);
     const row = await findSettable(tx, change);
     if (row?.id !== knownId || (!row && !isWithin(window, now, now))) throw changedMeanwhile();
@@ -122,7 +131,7 @@ async function setValueBudget(prisma: PrismaClient, change: Change, knownId: str
       throw new ServiceError('conflict', 'Remove the budget first: its users or tags are counted by window.', param);
     }
     if (row) return finish(tx, row, await setLimit(tx, row, change), now);
-    await addValuesSince(tx, added, snapshot ?? '');
+    if (snapshot !== undefined) await addValuesSince(tx, added, snapshot);
     return finish(tx, row, await addBudget(tx, { ...change, window }, added.budgetId, { spent: '0', held: '0' }), now);
   });
 }

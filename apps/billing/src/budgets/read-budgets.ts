@@ -137,8 +137,8 @@ const READ_VALUES = statement<WindowOfValue[], { budgetId: string; value: string
 export async function readValues(connection: PgConnection, budgets: Budgets, requests: Iterable<Payer>): Promise<Map<string, ValueCount>> {
   const wanted = new Map<string, WindowOfValue>();
   for (const payer of requests)
-    for (const { budget, value } of findBudgets(budgets, payer)) {
-      const { budgetId, accountId, windowEnd } = budget;
+    for (const { budget, value, windowEnd = budget.windowEnd } of findBudgets(budgets, payer)) {
+      const { budgetId, accountId } = budget;
       if (value !== undefined) wanted.set(valueKey(budget, value), { budgetId, accountId, value, windowEnd });
     }
   if (wanted.size === 0) return new Map();

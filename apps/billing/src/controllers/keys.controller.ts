@@ -1,4 +1,14 @@
 import { Controller, Inject } from '@nestjs/common';
+import {
+  ChildKeyMintRequest,
+  ChildKeyResolveRequest,
+  ChildKeyRevokeRequest,
+  childKeyMint,
+  childKeyResolve,
+  childKeyRevoke,
+  type MintedChildKey,
+  type RevokedChildKeys,
+} from '#contracts/billing/child-keys.js';
 import { keyChanged, keyRevoked } from '#contracts/billing/events.js';
 import {
   type ApiKey,
@@ -34,6 +44,7 @@ import type { CallContext, Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { BillingConfig } from '../billing.config.js';
+import { mintChildKey, revokeChildKey } from '../keys/child-keys.js';
 import { findKey, KeyLookups } from '../keys/key-lookups.js';
 import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../keys/keys.js';
 import { queryOwnUsage, readKeyAccount, showOwnKey, showOwnRequest } from '../keys/own-key.js';
@@ -59,6 +70,23 @@ export class KeysController {
   @Serves(keyFind)
   async find({ keyId }: KeyFindRequest) {
     return findKey(this.prisma, keyId);
+  }
+
+  @Serves(childKeyResolve)
+  async resolveChild(request: ChildKeyResolveRequest) {
+    return this.lookups.resolveChild(request);
+  }
+
+  @Serves(childKeyMint)
+  async mintChild(request: ChildKeyMintRequest, { caller }: CallContext): Promise<MintedChildKey> {
+    return mintChildKey(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger });
+  }
+
+  @Serves(childKeyRevoke)
+  async revokeChild(request: ChildKeyRevokeRequest, { caller }: CallContext): Promise<RevokedChildKeys> {
+    const { projectId, ...revoked } = await revokeChildKey(this.prisma, request, { caller, logger: this.logger });
+    this.messaging.publish(keyChanged, { keyId: revoked.keyId, projectId });
+    return revoked;
   }
 
   @Serves(keyCreate)

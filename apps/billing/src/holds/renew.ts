@@ -2,7 +2,7 @@ import type { HoldRenewal, TokenUsage } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { TOKENS } from '../batch/batch-changes.js';
 import { billableUsage } from '../batch/hold.js';
-import { KEY_IS_ACTIVE } from '../payer/key-status.js';
+import { CHILD_IS_ACTIVE, KEY_IS_ACTIVE } from '../payer/key-status.js';
 import { type Columns, statement } from '../sql/statement.js';
 import { inOneTrip } from '../sql/transaction.js';
 
@@ -44,7 +44,7 @@ const RENEW_HOLDS = statement<{ readings: Reading[]; leaseMs: number }, { id: st
       (name) => `meter_${name} = CASE WHEN r.sequence > h.meter_sequence THEN r.${name} ELSE h.meter_${name} END`,
     );
     return `WITH locked AS MATERIALIZED (
-      SELECT id, key_id, project_id, account_id FROM billing.hold WHERE id = ANY (${readings.first}) ORDER BY id FOR UPDATE
+      SELECT id, key_id, project_id, account_id, attribution ->> 'child' AS child FROM billing.hold WHERE id = ANY (${readings.first}) ORDER BY id FOR UPDATE
     )
     UPDATE billing.hold h SET lease_until = clock_timestamp() + ${inputs.value(({ leaseMs }) => leaseMs)} * interval '1 millisecond',
       meter_sequence = greatest(h.meter_sequence, r.sequence), ${meter.join(', ')}
@@ -53,7 +53,7 @@ const RENEW_HOLDS = statement<{ readings: Reading[]; leaseMs: number }, { id: st
       LEFT JOIN billing.api_key k ON k.id = l.key_id
       LEFT JOIN billing.project p ON p.id = l.project_id
       LEFT JOIN billing.account a ON a.id = l.account_id
-    WHERE h.id = r.id RETURNING h.id, ${KEY_IS_ACTIVE} AND p.enabled AND a.status = 'active' AS may_call`;
+    WHERE h.id = r.id RETURNING h.id, ${KEY_IS_ACTIVE} AND ${CHILD_IS_ACTIVE} AND p.enabled AND a.status = 'active' AS may_call`;
   },
 );
 

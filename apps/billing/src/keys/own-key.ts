@@ -1,8 +1,10 @@
-import type { Attribution } from '#contracts/billing/attribution.js';
+import { type Attribution, CHILD } from '#contracts/billing/attribution.js';
 import type { Budget } from '#contracts/billing/budgets.js';
 import type { OwnKey, OwnKeyRequestRequest, OwnKeyShowRequest, OwnKeyUsageRequest } from '#contracts/billing/own-key.js';
 import type { BilledRequest } from '#contracts/billing/requests.js';
 import type { UsageQueryReply } from '#contracts/billing/usage.js';
+import { parseAmounts } from '#contracts/rules/budget-amounts.js';
+import { isBelowChild, listChain } from '#contracts/rules/child-path.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { listBudgets } from '../budgets/budgets.js';
@@ -17,7 +19,10 @@ import { listKeys } from './keys.js';
  * that the attribution names.
  * @throws {ServiceError} `not_found`.
  */
-export async function showOwnKey(prisma: PrismaClient, { keyId, attribution = {} }: OwnKeyShowRequest): Promise<OwnKey> {
+export async function showOwnKey(
+  prisma: PrismaClient,
+  { keyId, attribution = {}, childLimitsPicoUsd = [] }: OwnKeyShowRequest,
+): Promise<OwnKey> {
   const { keys } = await listKeys(prisma, { keyId });
   const [key] = keys;
   if (!key) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
@@ -39,18 +44,23 @@ export async function showOwnKey(prisma: PrismaClient, { keyId, attribution = {}
     },
     ...(modelLimits && { projectModelLimits: [...modelLimits] }),
     ...(ofAccount.modelLimits && { accountModelLimits: [...ofAccount.modelLimits] }),
-    budgets: (await Promise.all(ofKey.map((budget) => countFor(prisma, budget, attribution)))).filter((budget) => budget !== undefined),
+    budgets: (await Promise.all(ofKey.map((budget) => countFor(prisma, budget, attribution, childLimitsPicoUsd)))).flat(),
   };
 }
 
-/** Returns the budget as it counts for a request; undefined when it does not count it. */
-async function countFor(prisma: PrismaClient, budget: Budget, attribution: Attribution): Promise<Budget | undefined> {
+/** Returns the budget as it counts for a request, for each child key of a chain; nothing when it does not count it. */
+async function countFor(prisma: PrismaClient, budget: Budget, attribution: Attribution, childLimits: readonly string[]): Promise<Budget[]> {
   const { accountId, budgetId, dimension } = budget;
-  if (dimension === null) return budget;
-  const value = Object.hasOwn(attribution, dimension) ? attribution[dimension] : undefined;
-  if (value === undefined || (budget.value ?? value) !== value) return undefined;
-  const { values } = await listBudgetValues(prisma, { accountId, budgetId, value });
-  return { ...budget, ...values[0], value };
+  if (dimension === null) return [budget];
+  const named = Object.hasOwn(attribution, dimension) ? attribution[dimension] : undefined;
+  if (named === undefined || (budget.value ?? named) !== named) return [];
+  const counted = async (value: string, own?: string): Promise<Budget> => {
+    const { values } = await listBudgetValues(prisma, { accountId, budgetId, value });
+    const used = { ...budget, ...values[0], value };
+    return own !== undefined && BigInt(own) < parseAmounts(used).limit ? { ...used, limitPicoUsd: own } : used;
+  };
+  if (dimension !== CHILD) return [await counted(named)];
+  return Promise.all(listChain(named).map((child, depth) => counted(child, budget.unit === 'usd' ? childLimits[depth] : undefined)));
 }
 
 /** Returns the lowest limit. Null is no limit. */
@@ -77,10 +87,11 @@ export async function readKeyAccount(prisma: PrismaClient, keyId: string): Promi
 
 /**
  * Returns a request of a key.
- * @throws {ServiceError} `not_found`, also for the request of another key.
+ * @throws {ServiceError} `not_found`, also for the request of another key, or of another child key than was asked for and those below it.
  */
-export async function showOwnRequest(prisma: PrismaClient, { keyId, requestId }: OwnKeyRequestRequest): Promise<BilledRequest> {
+export async function showOwnRequest(prisma: PrismaClient, { keyId, child, requestId }: OwnKeyRequestRequest): Promise<BilledRequest> {
   const request = await showRequest(prisma, requestId);
-  if (request.keyId !== keyId) throw noSuchRequest();
+  const made = request.attribution[CHILD];
+  if (request.keyId !== keyId || (child !== undefined && (made === undefined || !isBelowChild(made, child)))) throw noSuchRequest();
   return request;
 }

@@ -26,6 +26,15 @@ const OF_BUDGET = `x.account_id = b.account_id AND x.project_id = coalesce(b.pro
 const SPENT_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN x.tokens ELSE x.cost END`;
 const HELD_IN_UNIT = `CASE b.unit WHEN 'tokens' THEN coalesce(x.amount_tokens, 0) ELSE x.amount END`;
 
+/** Values of a row `x` that a budget `b` with a dimension counts: one, or each child key of a chain. */
+const VALUES = `unnest(CASE b.dimension WHEN 'child' THEN ARRAY(
+              SELECT array_to_string((string_to_array(x.attribution ->> 'child', '.'))[1:n], '.')
+              FROM generate_series(1, cardinality(string_to_array(x.attribution ->> 'child', '.'))) n)
+              ELSE ARRAY[x.attribution ->> b.dimension] END)`;
+
+/** End of the child key `value`. Sums of ended ones are swept. */
+const CHILD_END = `to_timestamp(substring(value FROM '(\\d+)-[0-9a-f]+$')::float8)`;
+
 const ROLLUP_COLUMNS = [...DIMENSIONS, ...MEASURES].join(', ');
 
 /** Selects the groups of a rollup whose sums differ from those of `rows`: both are added up, one of them with the opposite sign. */
@@ -209,7 +218,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I17',
-    rule: 'a budget of users or tags is what the requests of its window cost and hold for each of them',
+    rule: 'a budget of users, tags or child keys is what the requests of its window cost and hold for each of them',
     // Not money. A clock that was set back across the start of a window breaks it until the window ends.
     freezesAccount: false,
     needsWholeMonth: true,
@@ -219,14 +228,16 @@ export const INVARIANTS: readonly Invariant[] = [
     }) => `SELECT b.id AS subject, b.account_id FROM billing.budget b WHERE b.dimension IS NOT NULL AND b.window_end > now()
         AND (b.period <> 'total' OR ${after ? `b.window_start >= ${moment(after.at)}` : 'true'})
         AND EXISTS (SELECT FROM (
-            SELECT value, spent, held FROM billing.budget_value v WHERE v.budget_id = b.id AND v.window_end = b.window_end
+            SELECT value, spent, held FROM billing.budget_value v
+              WHERE v.budget_id = b.id AND (v.window_end = b.window_end OR b.dimension = 'child')
             UNION ALL
-            SELECT (x.attribution ->> b.dimension) COLLATE "C", -(${SPENT_IN_UNIT}), 0 FROM ${BUDGET_COSTS} x
+            SELECT ${VALUES} COLLATE "C", -(${SPENT_IN_UNIT}), 0 FROM ${BUDGET_COSTS} x
               WHERE x.settled_at >= b.window_start AND x.reserved_at >= b.window_start AND ${OF_BUDGET}
             UNION ALL
-            SELECT (x.attribution ->> b.dimension) COLLATE "C", 0, -(${HELD_IN_UNIT}) FROM billing.hold x
+            SELECT ${VALUES} COLLATE "C", 0, -(${HELD_IN_UNIT}) FROM billing.hold x
               WHERE x.created_at >= b.window_start AND ${OF_BUDGET}) counted
-          WHERE value = coalesce(b.value, value) GROUP BY value HAVING sum(spent) <> 0 OR sum(held) <> 0)`,
+          WHERE value = coalesce(b.value, value) AND (b.dimension <> 'child' OR ${CHILD_END} > now())
+          GROUP BY value HAVING sum(spent) <> 0 OR sum(held) <> 0)`,
   },
   {
     id: 'I18',

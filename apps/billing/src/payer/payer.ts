@@ -10,6 +10,8 @@ export interface Payer {
   attribution?: Attribution | undefined;
   /** The most that a reserve lets its session cost, in pico-USD. Absent: what budgets allow. */
   sessionLimit?: bigint;
+  /** The most that a reserve lets each child key of its chain cost. Absent: what budgets allow. */
+  childLimits?: bigint[];
 }
 
 /** Returns what a request counts for. A key that is not known counts for itself. */
@@ -20,11 +22,14 @@ export function toPayer(
     keyId,
     attribution,
     sessionLimitPicoUsd,
-  }: Pick<ReserveRequest, 'accountId' | 'projectId' | 'keyId' | 'attribution' | 'sessionLimitPicoUsd'>,
+    childLimitsPicoUsd,
+  }: Pick<ReserveRequest, 'accountId' | 'projectId' | 'keyId' | 'attribution' | 'sessionLimitPicoUsd' | 'childLimitsPicoUsd'>,
   key: { rootKeyId: string } | undefined,
 ): Payer {
-  const payer = { accountId, projectId, rootKeyId: key?.rootKeyId ?? keyId, attribution };
-  return sessionLimitPicoUsd === undefined ? payer : { ...payer, sessionLimit: BigInt(sessionLimitPicoUsd) };
+  const payer: Payer = { accountId, projectId, rootKeyId: key?.rootKeyId ?? keyId, attribution };
+  if (sessionLimitPicoUsd !== undefined) payer.sessionLimit = BigInt(sessionLimitPicoUsd);
+  if (childLimitsPicoUsd !== undefined) payer.childLimits = childLimitsPicoUsd.map(BigInt);
+  return payer;
 }
 
 /** Returns the ids whose budgets and limits count a request, the widest first: the account, the project and the first key. */

@@ -25,8 +25,8 @@ const DAYS_MAX = 366;
 
 /**
  * Sums the usage of one account or all from `from` to before `to`. Whole days and hours come from the rollups, parts of an hour and what is
- * not in the rollups yet from the journal; the sums are those of the journal. Past sums never change. Usage by user, tag, client, session or
- * agent comes from the journal alone, so that what clients send does not multiply the rows of the rollups.
+ * not in the rollups yet from the journal; the sums are those of the journal. Past sums never change. Usage by user, tag, client, session,
+ * agent or child key comes from the journal alone, so that what clients send does not multiply the rows of the rollups.
  *
  * Pages are stable: a page starts after the last row of the one before, and the first page fixes `to`.
  * @throws {ServiceError} `invalid_request` for a field, `not_found` for an unknown account.
@@ -64,6 +64,7 @@ interface Question {
   tag: string | undefined;
   projectId: string | undefined;
   keyId: string | undefined;
+  child: string | undefined;
   model: string | undefined;
   upstream: string | undefined;
   ending: string | undefined;
@@ -85,7 +86,7 @@ function parseQuestion(request: UsageQueryRequest): Question {
   if (groupBy.includes('tag') && !TAG_NAME.test(request.tag ?? '')) {
     throw new ServiceError('invalid_request', 'tag is the name of the tag to group by.', 'tag');
   }
-  if (isAttributed(groupBy)) checkAttributed(request, (to ?? new Date()).getTime() - from.getTime());
+  if (isAttributed({ groupBy, child: request.child })) checkAttributed(request, (to ?? new Date()).getTime() - from.getTime());
   return {
     accountId: request.accountId,
     from,
@@ -95,14 +96,16 @@ function parseQuestion(request: UsageQueryRequest): Question {
     tag: request.tag,
     projectId: request.projectId,
     keyId: request.keyId,
+    child: request.child,
     model: request.model,
     upstream: request.upstream,
     ending: request.ending,
   };
 }
 
-function isAttributed(groupBy: readonly UsageGroup[]): boolean {
-  return groupBy.some(isAttributionGroup);
+/** True for usage that is read from the journal alone. */
+function isAttributed({ groupBy, child }: Pick<Question, 'groupBy' | 'child'>): boolean {
+  return child !== undefined || groupBy.some(isAttributionGroup);
 }
 
 function isAttributionGroup(group: UsageGroup): group is AttributionGroup {
@@ -183,7 +186,7 @@ function summing(question: Question, to: Date, state: UsageState, columns: Colum
 }
 
 function usedIn(question: Question, range: Range, { closedTo, newestAt, detachedTo }: UsageState): Prisma.Sql {
-  const isByAttribution = isAttributed(question.groupBy);
+  const isByAttribution = isAttributed(question);
   const { days, hours, tail, edges } = usageParts(range, question.step, newestAt?.getTime() ?? Number.NEGATIVE_INFINITY);
   if (detachedTo && (isByAttribution ? [range] : edges).some(([start]) => start < detachedTo.getTime())) {
     const advice = isByAttribution ? 'ask from then on' : 'use whole hours';
@@ -210,11 +213,12 @@ function usedIn(question: Question, range: Range, { closedTo, newestAt, detached
   );
 }
 
-function buildFilters({ accountId, projectId, keyId, model, upstream, ending }: Question): Prisma.Sql {
+function buildFilters({ accountId, projectId, keyId, child, model, upstream, ending }: Question): Prisma.Sql {
   const filters = [
     ...(accountId ? [Prisma.sql`AND account_id = ${accountId}::uuid`] : []),
     ...(projectId ? [Prisma.sql`AND project_id = ${projectId}::uuid`] : []),
     ...(keyId ? [Prisma.sql`AND key_id = ${keyId}::uuid`] : []),
+    ...(child ? [Prisma.sql`AND (attribution ->> 'child' = ${child} OR starts_with(attribution ->> 'child', ${`${child}.`}))`] : []),
     ...(model ? [Prisma.sql`AND model = ${model}`] : []),
     ...(upstream ? [Prisma.sql`AND upstream = ${upstream}`] : []),
     ...(ending ? [Prisma.sql`AND ending = ${ending}`] : []),

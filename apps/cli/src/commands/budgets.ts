@@ -1,3 +1,4 @@
+import { CHILD } from '#contracts/billing/attribution.js';
 import { BUDGET_PERIODS, type Budget, budgetList, budgetRemove, budgetSet, budgetValues } from '#contracts/billing/budgets.js';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import { command } from '../command.js';
@@ -40,6 +41,7 @@ export const budgetCommands = [
       session: optional(text(256, 'session'), 'only requests of this session'),
       eachClient: flag('a budget of this size for each client, such as OpenAI/Python'),
       eachAgent: flag('a budget of this size for each agent'),
+      eachChild: flag('a budget of this size for each child key, which lets the keys make them; --period total'),
       eachTag: optional(text(64, 'name'), 'a budget of this size for each value of this tag'),
       tag: optional(text(193, 'name=value'), 'only requests with this tag'),
       period: required(oneOf(BUDGET_PERIODS, 'period'), BUDGET_PERIODS.join(', ')),
@@ -59,6 +61,7 @@ export const budgetCommands = [
       'budget set --account acme --key ci --period total --limit 20 --thresholds 75,90',
       'budget set --account acme --project web --each-user --period day --limit 1',
       'budget set --account acme --project web --each-session --period total --limit 2',
+      'budget set --account acme --key ci --each-child --period total --limit 2',
       'budget set --account acme --tag team=search --period month --limit 200',
       'budget set --account acme --period month --limit-tokens 5000000 --month-start 15',
     ],
@@ -106,7 +109,7 @@ export const budgetCommands = [
   }),
   command({
     name: 'budget values',
-    summary: 'List the users, sessions or values of a tag that have used a budget, with what each has spent and holds',
+    summary: 'List the users, sessions, child keys or values of a tag that have used a budget, with what each has spent and holds',
     parameters: {
       budgetId: argument(wholeId, 'id of the budget'),
       account,
@@ -147,17 +150,22 @@ interface Values {
   session: string | undefined;
   eachClient: true | undefined;
   eachAgent: true | undefined;
+  eachChild: true | undefined;
   eachTag: string | undefined;
   tag: string | undefined;
 }
 
 /** Returns the users, sessions or tags that a budget is of. */
-function parseValues({ eachUser, user, eachSession, session, eachClient, eachAgent, eachTag, tag }: Values): {
+function parseValues({ eachUser, user, eachSession, session, eachClient, eachAgent, eachChild, eachTag, tag }: Values): {
   dimension?: string;
   value?: string;
 } {
-  if ([eachUser, user, eachSession, session, eachClient, eachAgent, eachTag, tag].filter((one) => one !== undefined).length > 1) {
-    throw new UsageError('give one of --each-user, --user, --each-session, --session, --each-client, --each-agent, --each-tag and --tag');
+  if (
+    [eachUser, user, eachSession, session, eachClient, eachAgent, eachChild, eachTag, tag].filter((one) => one !== undefined).length > 1
+  ) {
+    throw new UsageError(
+      'give one of --each-user, --user, --each-session, --session, --each-client, --each-agent, --each-child, --each-tag and --tag',
+    );
   }
   if (eachUser) return { dimension: 'user' };
   if (user !== undefined) return { dimension: 'user', value: user };
@@ -165,6 +173,7 @@ function parseValues({ eachUser, user, eachSession, session, eachClient, eachAge
   if (session !== undefined) return { dimension: 'session', value: session };
   if (eachClient) return { dimension: 'client' };
   if (eachAgent) return { dimension: 'agent' };
+  if (eachChild) return { dimension: CHILD };
   if (eachTag !== undefined) return { dimension: `tag:${eachTag}` };
   if (tag === undefined) return {};
   const at = tag.indexOf('=');

@@ -5,6 +5,7 @@ import { budgetCommands } from './budgets.js';
 import { catalogCommands } from './catalog.js';
 import { catalogPlanCommands } from './catalog-plan.js';
 import { catalogPriceCommands } from './catalog-prices.js';
+import { childKeyCommands } from './child-keys.js';
 import { completionCommand } from './completion.js';
 import { estimateCommands } from './estimate.js';
 import { keyCommands } from './keys.js';
@@ -53,6 +54,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...accountCommands,
   ...projectCommands,
   ...keyCommands,
+  ...childKeyCommands,
   ...rotateKeysCommands,
   ...budgetCommands,
   ...tenantCommands,

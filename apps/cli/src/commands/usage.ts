@@ -184,6 +184,7 @@ function chooseGroups(first: UsageRow | undefined, names: Names): Record<string,
     ...(first?.user !== undefined && { USER: ({ user }) => user ?? null }),
     ...(first?.tag !== undefined && { TAG: ({ tag }) => tag ?? null }),
     ...(first?.client !== undefined && { CLIENT: ({ client }) => client ?? null }),
+    ...(first?.child !== undefined && { 'CHILD KEY': ({ child }) => child ?? null }),
     ...(first?.session !== undefined && { SESSION: ({ session }) => session ?? null }),
     ...(first?.agent !== undefined && {
       AGENT: ({ agent }) => agent ?? null,

@@ -1,5 +1,8 @@
+import { type ChildKeyResolveRequest, childKeyResolve } from '#contracts/billing/child-keys.js';
 import { keyChanged } from '#contracts/billing/events.js';
-import { keyResolve, type ResolvedKey } from '#contracts/billing/keys.js';
+import { type Delegation, keyResolve, type ResolvedKey } from '#contracts/billing/keys.js';
+import { parseChildKey, proveSignature, type SentChildKey } from '#contracts/child-keys/child-key.js';
+import { mintChild } from '#contracts/child-keys/narrow-child.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
@@ -160,4 +163,78 @@ test('a key whose cached answer has expired is looked up at once, however many w
   clock.now = 5_000;
   answer(() => TEST_CALLER);
   expect([lookups, await resolved(keys, GOOD)]).toEqual([1 + 64, TEST_CALLER]);
+});
+
+describe('child keys', () => {
+  const parent = { keyId: TEST_CALLER.keyId, signingKey: Buffer.alloc(32, 7), levels: [], limit: 500n, endsAt: Number.POSITIVE_INFINITY };
+  const delegation = { signingKey: parent.signingKey.toString('base64'), limitPicoUsd: '500' };
+
+  function setUpChildren() {
+    const all = setUp();
+    const questions: ChildKeyResolveRequest[] = [];
+    const answerParent = (how: () => ResolvedKey | Promise<ResolvedKey>): void =>
+      all.messaging.answer(childKeyResolve, (question) => {
+        questions.push(question);
+        return how();
+      });
+    answerParent(() => ({ ...TEST_CALLER, models: ['sim-*'], delegation }));
+    return { ...all, questions, answerParent };
+  }
+
+  test('one question about their key serves all of its child keys, without a signature in it', async () => {
+    const { keys, questions } = setUpChildren();
+    const first = mintChild(parent, { seconds: 60, models: ['*-fast'], tags: { team: 'a' }, limitPicoUsd: '9' });
+    const second = mintChild({ ...parent, levels: first.levels }, { seconds: 30, limitPicoUsd: '5', networks: ['10.0.0.0/8'] });
+    const [of1, of2] = [(await keys.resolve(first.key)) as Caller, (await keys.resolve(second.key)) as Caller];
+    expect([of1.child, of2.child]).toEqual([
+      { path: first.levels[0]?.path, limitsPicoUsd: ['9'], tags: new Map([['team', 'a']]) },
+      { path: second.levels[1]?.path, limitsPicoUsd: ['9', '5'], tags: new Map([['team', 'a']]) },
+    ]);
+    const models = ['sim-fast', 'sim-large', 'gpt-fast'];
+    expect(models.map((model) => of2.mayUse?.(model))).toEqual([true, false, false]);
+    expect(['10.1.1.1', '11.1.1.1'].map((address) => [of1.mayCallFrom?.(address), of2.mayCallFrom?.(address)])).toEqual([
+      [undefined, true],
+      [undefined, false],
+    ]);
+    const sent = parseChildKey(first.key) as SentChildKey;
+    expect(questions).toEqual([{ signed: sent.signed, proof: proveSignature(sent.signature) }]);
+  });
+
+  test('many at once are one question', async () => {
+    const { keys, questions } = setUpChildren();
+    await Promise.all(Array.from({ length: 20 }, async () => keys.resolve(mintChild(parent, { seconds: 60 }).key)));
+    expect(questions).toHaveLength(1);
+  });
+
+  test('a forged one that is looked up first does not refuse those that are signed', async () => {
+    const { keys, questions, answerParent, refuse } = setUpChildren();
+    answerParent(() => (questions.length === 1 ? refuse() : { ...TEST_CALLER, delegation }));
+    const forged = mintChild({ ...parent, signingKey: Buffer.alloc(32) }, { seconds: 60 });
+    const signed = mintChild(parent, { seconds: 60 });
+    expect(await Promise.all([resolved(keys, forged.key), resolved(keys, signed.key)])).toEqual([
+      'invalid_api_key',
+      expect.objectContaining({ keyId: TEST_CALLER.keyId }),
+    ]);
+    expect([await resolved(keys, forged.key), questions.length]).toEqual(['invalid_api_key', 2]);
+  });
+
+  test.each<[string, Partial<Delegation> | undefined]>([
+    ['a revoked one', {}],
+    ['one whose key may have no child keys any more', undefined],
+    ['one of an earlier budget', { signingKey: Buffer.alloc(32, 8).toString('base64') }],
+  ])('%s is refused from the announcement on', async (name, changed) => {
+    const { keys, messaging, answerParent } = setUpChildren();
+    const { key, levels } = mintChild(parent, { seconds: 60 });
+    await keys.resolve(key);
+    const revoked = name === 'a revoked one' ? { revoked: [levels[0]?.path ?? ''] } : {};
+    answerParent(() => ({ ...TEST_CALLER, ...(changed && { delegation: { ...delegation, ...changed, ...revoked } }) }));
+    messaging.publish(keyChanged, { keyId: TEST_CALLER.keyId, projectId: TEST_CALLER.projectId });
+    expect(await resolved(keys, key)).toBe('invalid_api_key');
+  });
+
+  test('one that has ended is refused without a question', async () => {
+    const { keys, questions } = setUpChildren();
+    const { key } = mintChild(parent, { seconds: 1 }, Date.now() - 2_000);
+    expect([await resolved(keys, key), questions.length]).toEqual(['invalid_api_key', 0]);
+  });
 });

@@ -1,5 +1,7 @@
 import { BlockList, isIP } from 'node:net';
-import type { ResolvedKey } from '#contracts/billing/keys.js';
+import type { Delegation, ResolvedKey } from '#contracts/billing/keys.js';
+import type { ChildLevel } from '#contracts/child-keys/child-key.js';
+import { type ChildParent, collectTags } from '#contracts/child-keys/narrow-child.js';
 import { modelMatcher } from '#contracts/rules/model-pattern.js';
 
 /** The owner of a key, and what the key may be used for. */
@@ -14,11 +16,25 @@ export interface Caller extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accou
   mayUse?: (modelId: string) => boolean;
   /** Absent: the key may be used from any address. */
   mayCallFrom?: (address: string) => boolean;
+  /** Bounds of its child keys. Absent: it may have none. */
+  parent?: ChildParent;
+  /** The child key that was sent. Absent: the key itself was. */
+  child?: ChildCaller;
+}
+
+/** A child key: what its requests count for. */
+export interface ChildCaller {
+  /** Its id: see `CHILD_PATH`. */
+  path: string;
+  /** The most that each child key of its chain may cost. */
+  limitsPicoUsd: string[];
+  /** Tags that its requests have, by name. */
+  tags: ReadonlyMap<string, string>;
 }
 
 /** Compiles the lists of a key once, so that a request only looks them up, and one without lists does not. */
-export function toCaller(key: Omit<ResolvedKey, 'validForMs'>): Caller {
-  const { keyId, projectId, accountId, models, networks, tags, pricePlan, nextPricePlan: next } = key;
+export function toCaller({ validForMs, ...key }: ResolvedKey): Caller {
+  const { keyId, projectId, accountId, models, networks, tags, delegation, pricePlan, nextPricePlan: next } = key;
   return {
     ...{ keyId, projectId, accountId },
     ...(tags && { tags }),
@@ -26,6 +42,26 @@ export function toCaller(key: Omit<ResolvedKey, 'validForMs'>): Caller {
     ...(next && { nextPricePlan: { pricePlan: next.pricePlan ?? undefined, from: Date.parse(next.from) } }),
     ...(models && { mayUse: makeMatcher(models) }),
     ...(networks && { mayCallFrom: networkCheck(networks) }),
+    ...(delegation && { parent: toParent(key, delegation, validForMs) }),
+  };
+}
+
+function toParent({ keyId, models, networks }: ResolvedKey, { signingKey, limitPicoUsd }: Delegation, validForMs?: number): ChildParent {
+  const endsAt = validForMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + validForMs;
+  return { keyId, signingKey: Buffer.from(signingKey, 'base64'), levels: [], limit: BigInt(limitPicoUsd), endsAt, models, networks };
+}
+
+/** Returns the caller of a child key: its key, and what each child key of its chain narrows. */
+export function toChildCaller(key: Caller, parent: ChildParent, levels: readonly ChildLevel[]): Caller {
+  const models = [key.mayUse, ...levels.map((level) => level.models && makeMatcher(level.models))].filter((one) => one !== undefined);
+  const networks = [key.mayCallFrom, ...levels.map((level) => level.networks && networkCheck(level.networks))];
+  const checks = networks.filter((one) => one !== undefined);
+  return {
+    ...key,
+    ...(models.length > 0 && { mayUse: (modelId) => models.every((mayUse) => mayUse(modelId)) }),
+    ...(checks.length > 0 && { mayCallFrom: (address) => checks.every((mayCallFrom) => mayCallFrom(address)) }),
+    parent: { ...parent, levels },
+    child: { path: levels.at(-1)?.path ?? '', limitsPicoUsd: levels.map(({ limitPicoUsd }) => limitPicoUsd), tags: collectTags(levels) },
   };
 }
 

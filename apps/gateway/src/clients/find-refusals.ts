@@ -4,6 +4,7 @@ import type { EstimateRefusal } from '#contracts/gateway.js';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
 import { parsePicoUsd } from '#money/pico-usd.js';
 import type { BillingClient } from './billing.js';
+import type { Caller } from './caller.js';
 import type { OwnKeys } from './own-keys.js';
 
 /** The most that a request can cost and use. */
@@ -17,10 +18,10 @@ interface Amounts {
 export async function findRefusals(
   billing: Pick<BillingClient, 'balance'>,
   keys: Pick<OwnKeys, 'show'>,
-  { keyId, attribution }: { keyId: string; attribution?: Attribution | undefined },
+  { caller, attribution }: { caller: Pick<Caller, 'keyId' | 'child'>; attribution?: Attribution | undefined },
   { amount, promptTokensMax, outputTokensMax }: Amounts,
 ): Promise<{ availablePicoUsd: string; refusals: EstimateRefusal[] }> {
-  const { accountId, budgets } = await keys.show(keyId, attribution);
+  const { accountId, budgets } = await keys.show(caller, attribution);
   const { available_pico_usd: availablePicoUsd } = await billing.balance(accountId);
   const available = parsePicoUsd(availablePicoUsd);
   const missing = amount - available;

@@ -1,4 +1,5 @@
-import type { Attribution } from '#contracts/billing/attribution.js';
+import { type Attribution, CHILD } from '#contracts/billing/attribution.js';
+import { type ChildKeyRevokeRequest, childKeyRevoke } from '#contracts/billing/child-keys.js';
 import {
   type OwnKey,
   type OwnKeyRequestRequest,
@@ -15,6 +16,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { billingError } from './billing.js';
+import type { Caller } from './caller.js';
 import { JoinedReads } from './joined-reads.js';
 import { KeyReads } from './key-reads.js';
 
@@ -29,9 +31,11 @@ export class OwnKeys {
 
   constructor(private readonly messaging: Messaging) {}
 
-  /** With an attribution the budgets of its user and tags are there too. */
-  show(keyId: string, attribution?: Attribution): Promise<OwnKey> {
-    return this.keys.get(JSON.stringify({ keyId, attribution }));
+  /** With an attribution the budgets of its user and tags are there too, and always those of a child key. */
+  show({ keyId, child }: Pick<Caller, 'keyId' | 'child'>, attribution?: Attribution): Promise<OwnKey> {
+    if (!child) return this.keys.get(JSON.stringify({ keyId, attribution }));
+    const childLimitsPicoUsd = child.limitsPicoUsd;
+    return this.keys.get(JSON.stringify({ keyId, attribution: { ...attribution, [CHILD]: child.path }, childLimitsPicoUsd }));
   }
 
   /** `request` has the fields as the client sent them: billing checks the times and the cursor, whose names are the client's. */
@@ -43,6 +47,11 @@ export class OwnKeys {
   /** Throws a 404 for a request of another key, as for an unknown one. */
   request(request: OwnKeyRequestRequest): Promise<BilledRequest> {
     return this.reads.run(request.keyId, request.requestId, () => this.ask(ownKeyRequest, request, READ_MS));
+  }
+
+  /** Ends a child key and all below it. The row of the journal names the key that asked. */
+  async revokeChild(request: ChildKeyRevokeRequest): Promise<void> {
+    await this.ask(childKeyRevoke, request);
   }
 
   private async ask<Request extends object, Reply>(

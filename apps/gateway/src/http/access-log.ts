@@ -55,6 +55,7 @@ export class AccessLog {
         accountId: caller?.accountId,
         projectId: caller?.projectId,
         keyId: caller?.keyId,
+        childId: caller?.child?.path,
         ...inference,
         reserveMs: rounded(inference?.reserveMs),
         settleMs: rounded(inference?.settleMs),

@@ -127,3 +127,21 @@ test.each([
     expect.objectContaining({ code, message, param: 'x-tollgate-session-budget' }),
   );
 });
+
+describe('of a child key', () => {
+  const child = { path: '1798761600-9f86d081884c7d65', limitsPicoUsd: ['5'], tags: new Map([['team', 'search']]) };
+
+  test('the request has the child key and its tags, whatever it names', () => {
+    const headers = { 'x-tollgate-tags': 'team=other,env=prod' };
+    expect(readAttribution(headers, { metadata: { team: 'third' } }, { tags: ['team'], child })).toEqual({
+      child: child.path,
+      'tag:env': 'prod',
+      'tag:team': 'search',
+    });
+  });
+
+  test('more tags than a request may have, with its own, are refused', () => {
+    const headers = { 'x-tollgate-tags': Array.from({ length: 16 }, (_, number) => `t${number}=x`).join(',') };
+    expect(() => readAttribution(headers, undefined, { child })).toThrow('at most 16 tags, with those of the child key');
+  });
+});

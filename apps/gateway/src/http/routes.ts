@@ -28,6 +28,8 @@ export const ROUTES = {
   model: { method: 'GET', path: '/v1/models/:id', key: 'bearer-or-x-api-key', followsVersion: true, isFree: true },
   balance: { method: 'GET', path: '/v1/balance', key: 'bearer', isFree: true },
   key: { method: 'GET', path: '/v1/key', key: 'bearer-or-x-api-key', isFree: true },
+  childKeys: { method: 'POST', path: '/v1/key/children', key: 'bearer-or-x-api-key', isFree: true },
+  childKeyRevoke: { method: 'POST', path: '/v1/key/children/:id/revoke', key: 'bearer-or-x-api-key', isFree: true },
   usage: { method: 'GET', path: '/v1/usage', key: 'bearer-or-x-api-key', isFree: true },
   request: { method: 'GET', path: '/v1/requests/:id', key: 'bearer-or-x-api-key', isFree: true },
   openapi: { method: 'GET', path: '/openapi.json', key: 'none' },

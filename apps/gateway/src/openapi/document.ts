@@ -9,6 +9,7 @@ import { REQUEST_SCHEMAS as MESSAGES_REQUESTS } from '../protocols/messages/requ
 import { REPLY_SCHEMAS as RESPONSES_REPLIES } from '../protocols/responses/reply-schema.js';
 import { REQUEST_SCHEMAS as RESPONSES_REQUESTS } from '../protocols/responses/request-schema.js';
 import { ACCOUNT_SCHEMAS } from './account-schemas.js';
+import { CHILD_KEY_SCHEMAS } from './child-key-operations.js';
 import { ERROR_RESPONSES, ERROR_SCHEMAS, errorResponses } from './error-responses.js';
 import { ESTIMATE_SCHEMAS } from './estimate-operations.js';
 import { HEADERS, REPLY_HEADERS } from './headers.js';
@@ -62,6 +63,7 @@ export function openApiDocument(): object {
         ...ACCOUNT_SCHEMAS,
         ...OWN_KEY_SCHEMAS,
         ...ESTIMATE_SCHEMAS,
+        ...CHILD_KEY_SCHEMAS,
         ...ERROR_SCHEMAS,
       },
     },

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '#inference/errors.js';
+import { renderRevoked } from '../http/endpoints/render-child-key.js';
 import { INCLUDE_HEADER } from '../http/replies/reply-cost.js';
 import type { RouteName } from '../http/routes.js';
 import { ADAPTERS } from '../protocols/adapters.js';
@@ -7,6 +8,7 @@ import { REQUEST_EXAMPLES as EMBEDDING_EXAMPLES, REPLY_EXAMPLES } from '../proto
 import { type JsonSchema, type RequestExample, ref } from '../protocols/json-schema/json-schema.js';
 import { COUNT_EXAMPLES, REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
+import { CHILD_ID, CHILD_KEY_EXAMPLES, MAY_NOT_DELEGATE, MINTED_EXAMPLE, NO_SUCH_CHILD } from './child-key-operations.js';
 import { GENERATION_ERRORS } from './error-responses.js';
 import { ESTIMATE_EXAMPLE, MAX_COST, QUOTE, WITH_QUOTE } from './estimate-operations.js';
 import { ANTHROPIC_RATE_LIMIT_HEADERS, GENERATION_HEADERS, REPLY_HEADERS } from './headers.js';
@@ -229,6 +231,27 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'getKey',
     summary: 'The key of the request: its limits, budgets and end',
     reply: { schema: ref('Key'), examples: { key: { value: KEY_EXAMPLE } } },
+    errors: KEY_ERRORS,
+  },
+  childKeys: {
+    tag: 'Account',
+    operationId: 'createChildKey',
+    summary: 'A child key with a part of what the key may do',
+    description:
+      'Free. The key may have child keys when a budget counts each of them; a child key may make others, three deep. What it costs is the cost of each above it too. Nothing is stored.',
+    request: { schema: ref('ChildKeyRequest'), examples: CHILD_KEY_EXAMPLES },
+    reply: { schema: ref('ChildKey'), examples: { child: { value: MINTED_EXAMPLE } } },
+    otherReplies: { '403': MAY_NOT_DELEGATE },
+    errors: ['invalid_json', 'invalid_request', 'request_too_large', ...KEY_ERRORS],
+  },
+  childKeyRevoke: {
+    tag: 'Account',
+    operationId: 'revokeChildKey',
+    summary: 'Ends a child key and all below it',
+    description: 'Free. A child key may end itself and those below it.',
+    parameters: [CHILD_ID],
+    reply: { schema: ref('RevokedChildKey'), examples: { revoked: { value: renderRevoked(CHILD_ID.example) } } },
+    otherReplies: { '404': NO_SUCH_CHILD },
     errors: KEY_ERRORS,
   },
   usage: {

@@ -10,7 +10,7 @@ export const USAGE_PARAMETERS = [
   inQuery('step', 'One row per hour or day, in UTC. Default: one for the whole time.', { type: 'string', enum: [...USAGE_STEPS] }),
   inQuery(
     'group_by',
-    `One row per value. Several of ${OWN_USAGE_GROUPS.join(', ')} are separated by commas; with user, tag, client, session or agent for at most 31 days.`,
+    `One row per value. Several of ${OWN_USAGE_GROUPS.join(', ')} are separated by commas; with user, tag, client, session, agent or child for at most 31 days.`,
     {
       type: 'string',
     },

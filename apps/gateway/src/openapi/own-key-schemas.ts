@@ -1,5 +1,6 @@
 import { BUDGET_PERIODS } from '#contracts/billing/budgets.js';
 import type { OwnUsageGroup } from '#contracts/billing/own-key.js';
+import type { renderChild, renderMinted, renderRevoked } from '../http/endpoints/render-child-key.js';
 import type {
   renderAmounts,
   renderAttribution,
@@ -32,7 +33,9 @@ const budgetAmounts: Fields<typeof renderAmounts> = {
   remaining_tokens: described(count, 'Left for new requests.'),
 };
 
-const budget: Omit<Fields<typeof renderBudget>, keyof typeof budgetAmounts> = {
+const ofChild = { child_id: described(text, 'The child key that it counts for. Only of budgets of child keys.') };
+
+const budget: Omit<Fields<typeof renderBudget>, keyof typeof budgetAmounts | 'child_id'> = {
   scope: described(word('account', 'project', 'key'), 'Whose requests it counts.'),
   period: word(...BUDGET_PERIODS),
   time_zone: described(text, 'Zone in which days, weeks and months begin.'),
@@ -47,7 +50,27 @@ const modelLimit: Fields<typeof renderModelLimit> = {
   tokens_per_minute: orNull(count),
 };
 
-const key: Fields<typeof renderOwnKey> = {
+const child: Fields<typeof renderChild> = {
+  id: described(text, 'The ids of its chain of child keys, with points between them.'),
+  parent_id: described(orNull(text), 'The child key that made it. Null: the key itself did.'),
+  expires_at: text,
+  budget_pico_usd: described(PICO_USD, 'The most that it and all below it may cost.'),
+  budget_usd: described(text, 'The same in dollars, exactly.'),
+  models: described(list(text), 'Patterns of models. Empty: those of the key.'),
+  networks: described(list(text), 'Addresses and networks. Empty: those of the key.'),
+  tags: described({ type: 'object', additionalProperties: text }, 'Tags of all its requests, by name.'),
+};
+
+const minted: Fields<typeof renderMinted> = {
+  object: word('child_key'),
+  key: described(text, 'The secret. It is shown once, and stored nowhere.'),
+  key_id: described(text, 'The key at the top of its chain.'),
+  ...child,
+};
+
+const revoked: Fields<typeof renderRevoked> = { object: word('child_key.revoked'), id: text };
+
+const key: Omit<Fields<typeof renderOwnKey>, 'child'> = {
   object: word('key'),
   id: text,
   name: orNull(text),
@@ -66,7 +89,7 @@ const key: Fields<typeof renderOwnKey> = {
     }),
     'The tighter of each limit of the key and of its project, and the limits by model of both. Null: no limit.',
   ),
-  budgets: list(replyObject(budget, budgetAmounts)),
+  budgets: list(replyObject(budget, { ...ofChild, ...budgetAmounts })),
 };
 
 type UsageField = keyof ReturnType<typeof renderUsageRow>;
@@ -93,6 +116,7 @@ const usageGroups: Record<UsageGroup, JsonSchema> = {
   tag: described(orNull(text), 'Value of the tag. Null: the requests have no such tag.'),
   client: described(orNull(text), 'Name in `user-agent`.'),
   session: orNull(text),
+  child: described(orNull(text), 'Child key. Null: the key itself.'),
   agent: orNull(text),
   parent_agent: described(orNull(text), 'The agent that started `agent`. Null: none is known.'),
 };
@@ -118,9 +142,10 @@ const tokens: Fields<typeof renderTokens> = {
 };
 
 const attribution: Fields<typeof renderAttribution> = {
-  user: described(orNull(text), 'End user. Null: the request named none, as the next four.'),
+  user: described(orNull(text), 'End user. Null: the request named none, as the next five.'),
   client: described(orNull(text), 'Name in `user-agent`.'),
   session: orNull(text),
+  child: described(orNull(text), 'The child key that made it. Null: the key itself did.'),
   agent: orNull(text),
   parent_agent: described(orNull(text), 'The agent that started `agent`.'),
   tags: described({ type: 'object', additionalProperties: text }, 'Values by name.'),
@@ -160,7 +185,9 @@ const request: Fields<typeof renderRequest> = {
 
 /** Replies of the endpoints for the owner of a key. */
 export const OWN_KEY_SCHEMAS: Record<string, JsonSchema> = {
-  Key: replyObject(key),
+  Key: replyObject(key, { child: described(replyObject(child), 'Only for a child key: what it narrows.') }),
+  ChildKey: replyObject(minted),
+  RevokedChildKey: replyObject(revoked),
   Usage: replyObject(usage),
   Request: replyObject(request),
 };

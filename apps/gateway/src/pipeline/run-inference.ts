@@ -180,6 +180,7 @@ async function reserve(
     tokensMax: Math.min(quote.promptTokensEstimate + quote.outputTokensMax, TOKENS_MAX),
     attribution: call.attribution,
     ...(call.sessionLimit !== undefined && { sessionLimitPicoUsd: String(call.sessionLimit) }),
+    ...(call.caller.child && { childLimitsPicoUsd: call.caller.child.limitsPicoUsd }),
     traceparent: sentContext(span, call.trace)?.traceparent,
   };
   // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses

@@ -1,24 +1,25 @@
 import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
-import { TAG_NAME } from '../rules/bounds.js';
+import { TAG_NAME, TAGS_MAX } from '../rules/bounds.js';
+import { CHILD_PATH } from '../rules/child-path.js';
 
 /**
- * Names that a request is attributed to, by dimension: `user`, `client`, `session`, `agent`, the `parent-agent` that started it, and
- * `tag:<name>` for each tag. Dimensions that a request does not name are absent.
+ * Names that a request is attributed to, by dimension: `user`, `client`, `session`, `agent`, the `parent-agent` that started it, the `child`
+ * key that made it (see `CHILD_PATH`), and `tag:<name>` for each tag. Dimensions that a request does not name are absent.
  */
 export type Attribution = Record<string, string>;
 
 /** Most characters of each value. Longer ones would make the journal grow with what clients send. */
 export const ATTRIBUTION_LENGTHS = { user: 256, client: 64, session: 256, agent: 256, tag: 128 } as const;
-/** Tags of one request. */
-export const TAGS_MAX = 16;
 /** The agent that started the agent of a request. It says where the agent is in the tree, so that no budget is of it. */
 export const PARENT_AGENT = 'parent-agent';
-/** A dimension: `user`, `client`, `session`, `agent` or `tag:<name>`. A budget may count each of its values for itself. */
-export const DIMENSION = /^(user|client|session|agent|tag:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
+/** The child key of a request, with its chain. A budget of it counts a request for each child key of the chain. */
+export const CHILD = 'child';
+/** A dimension: `user`, `client`, `session`, `agent`, `child` or `tag:<name>`. A budget may count each of its values for itself. */
+export const DIMENSION = /^(user|client|session|agent|child|tag:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 /** No control characters and no halves of surrogate pairs: Postgres stores neither NUL nor a half. */
 const VALUE = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
-const ENTRIES_MAX = 5 + TAGS_MAX;
+const ENTRIES_MAX = 6 + TAGS_MAX;
 /** Printable ASCII without outer spaces, which is its own normal form. */
 const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
@@ -79,6 +80,23 @@ export function TagNames(): PropertyDecorator {
   return ValidateBy({ name: 'isTagNames', validator: { validate: isTagNames } }, { message });
 }
 
+/** Tags by their names, as a child key has them. */
+export function TagValues(): PropertyDecorator {
+  const message = `$property must have up to ${TAGS_MAX} names of tags, with texts of 1 to ${ATTRIBUTION_LENGTHS.tag} printable ASCII characters`;
+  return ValidateBy({ name: 'isTagValues', validator: { validate: isTagValues } }, { message });
+}
+
+/** True for values as `x-tollgate-tags` may have them. */
+function isTagValues(value: unknown): value is Record<string, string> {
+  if (!isMap(value)) return false;
+  const entries = Object.entries(value);
+  return entries.length <= TAGS_MAX && entries.every(([name, text]) => TAG_NAME.test(name) && isTagValue(text));
+}
+
+function isTagValue(text: unknown): boolean {
+  return typeof text === 'string' && text.length <= ATTRIBUTION_LENGTHS.tag && PLAIN.test(text);
+}
+
 /** Returns the same object when all values have their form already, as those of the gateway do. */
 function normalizeValues(values: Record<string, unknown>): Record<string, unknown> {
   for (const value of Object.values(values)) {
@@ -97,11 +115,18 @@ function isMap(value: unknown): value is Record<string, unknown> {
 function isAttribution(value: unknown): boolean {
   if (!isMap(value)) return false;
   const entries = Object.entries(value);
-  return entries.length <= ENTRIES_MAX && entries.every(([dimension, text]) => isDimension(dimension) && isValue(text));
+  return (
+    entries.length <= ENTRIES_MAX &&
+    entries.every(([dimension, text]) => isDimension(dimension) && isValue(text) && (dimension !== CHILD || isChildPath(text)))
+  );
 }
 
 function isDimension(name: string): boolean {
   return name === PARENT_AGENT || DIMENSION.test(name);
+}
+
+function isChildPath(text: unknown): boolean {
+  return CHILD_PATH.test(String(text));
 }
 
 function isValue(text: unknown): boolean {

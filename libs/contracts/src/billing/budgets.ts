@@ -18,7 +18,7 @@ export class BudgetSetRequest {
   @IsOptional() @Id() projectId?: string;
   /** The budget of this key, and of those that rotations make from it. */
   @IsOptional() @Id() keyId?: string;
-  /** `user`, `client`, `session`, `agent` or `tag:<name>`: each of its values has the limit for itself. Absent: all requests count together. */
+  /** `user`, `client`, `session`, `agent`, `child` or `tag:<name>`: each of its values has the limit for itself. Absent: all requests count together. */
   @IsOptional() @Matches(DIMENSION) dimension?: string;
   /** With `dimension`: the budget of this value alone. Trimmed, in Unicode's form NFKC and without invisible characters. */
   @IsOptional() @NormalizedValue() @AttributionValue() value?: string;
@@ -56,7 +56,7 @@ export interface Budget extends BudgetAmounts {
   projectId: string | null;
   /** `rootKeyId` of its key. Null: the budget of the whole project or account. */
   keyId: string | null;
-  /** `user`, `client`, `session`, `agent` or `tag:<name>`. Null: all requests of the target count together. */
+  /** `user`, `client`, `session`, `agent`, `child` or `tag:<name>`. Null: all requests of the target count together. */
   dimension: string | null;
   /** The one value that the budget is of. Null with a `dimension`: each value has the limit for itself. */
   value: string | null;

@@ -117,7 +117,7 @@ class BudgetEvent extends MoneyEvent {
   @Clearable() @Id() projectId!: string | null;
   /** Null: the budget of the whole project or account. */
   @Clearable() @Id() keyId!: string | null;
-  /** `user`, `client`, `session`, `agent` or `tag:<name>` with the `value` that the budget is of. Absent: the budget counts all requests. */
+  /** `user`, `client`, `session`, `agent`, `child` or `tag:<name>` with the `value` that the budget is of. Absent: the budget counts all requests. */
   @IsOptional() @Matches(DIMENSION) dimension?: string;
   @IsOptional() @AttributionValue() value?: string;
   /** Names when the event was written, as `accountName`. */

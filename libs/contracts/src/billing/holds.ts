@@ -4,6 +4,7 @@ import { OUTPUT_SOURCES, type OutputSource, PROMPT_SOURCES, type PromptSource, T
 import { Endpoint, ReplicaEndpoint } from '../endpoint.js';
 import { ImageStep, PriceStep, PriceTier } from '../price-rules.js';
 import { SERVICE_NAME, TOKENS_MAX } from '../rules/bounds.js';
+import { CHILD_DEPTH_MAX } from '../rules/child-path.js';
 import { PRICE_STEPS_MAX, PRICE_TIERS_MAX } from '../rules/price-rules.js';
 import type { ServiceErrorCode } from '../service-error.js';
 import { type Attribution, AttributionOf } from './attribution.js';
@@ -82,6 +83,11 @@ export class ReserveRequest {
    * holds have named, for its window. It only lowers a budget, and is refused where there is none. Absent: the limits of the budgets.
    */
   @IsOptional() @Matches(PICO_USD) sessionLimitPicoUsd?: string;
+  /**
+   * For a `child` of `attribution`: the most that each child key of its chain may cost, the one below the key first, in each budget of child
+   * keys. A child key keeps the lowest that its holds have named. It only lowers a budget. Absent: the limits of the budgets.
+   */
+  @IsOptional() @IsArray() @ArrayMaxSize(CHILD_DEPTH_MAX) @Matches(PICO_USD, { each: true }) childLimitsPicoUsd?: string[];
   /** Absent: the hold is for a request to a model. */
   @IsOptional() @Nested(() => HeldItem) item?: HeldItem;
   /** Length of the lease. Absent: `LEASE_MS` of billing. */
@@ -106,7 +112,7 @@ export interface ExceededBudget {
   projectId: string | null;
   /** Null: the budget of the whole project or account. */
   keyId: string | null;
-  /** `user`, `client`, `session`, `agent` or `tag:<name>`, of which `value` has too little left. Absent: the budget counts all requests. */
+  /** `user`, `client`, `session`, `agent`, `child` or `tag:<name>`, of which `value` has too little left. Absent: the budget counts all requests. */
   dimension?: string;
   value?: string | undefined;
   period: BudgetPeriod;
@@ -150,6 +156,7 @@ export type ReserveOutcome =
   | { status: 'held'; holdId: string; leaseMs: number; requests?: LimitLeft; tokens?: LimitLeft }
   /** The hold ended before this reserve arrived, or the id belongs to another hold. Do not start the work. */
   | { status: 'closed'; holdId: string }
+  /** The key or child key is revoked, disabled or expired, or no budget lets the key have child keys. */
   | { status: 'refused'; holdId: string; code: 'invalid_api_key' }
   /** The account was frozen by an operator or by a ledger check. */
   | { status: 'refused'; holdId: string; code: 'account_frozen' }

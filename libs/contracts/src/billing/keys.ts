@@ -31,10 +31,22 @@ export interface ResolvedKey {
   networks?: string[];
   /** Names of `metadata` pairs that its project uses as tags. Absent: none. */
   tags?: string[];
+  /** Bounds of its child keys. Absent: no budget lets it have any. */
+  delegation?: Delegation;
   /** Price plan of its account. Absent: list prices. */
   pricePlan?: string;
   /** Replaces `pricePlan` for the requests that begin at its time or later. Absent: nothing does. */
   nextPricePlan?: NextPricePlan;
+}
+
+/** A key may have child keys when a budget of money counts each `child` of it. */
+export interface Delegation {
+  /** The key that signs its child keys, 32 bytes in base64. It changes with the budget that was set first, so that its child keys end with it. */
+  signingKey: string;
+  /** The lowest limit of those budgets: the most that a child key may cost. */
+  limitPicoUsd: string;
+  /** Child keys that were revoked before their end. Absent: none. */
+  revoked?: string[];
 }
 
 /** Replies `invalid_api_key` when the key is unknown or not active, or its project is disabled. */

@@ -1,9 +1,10 @@
 import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { TAG_NAME } from '../rules/bounds.js';
+import { CHILD_DEPTH_MAX, CHILD_PATH } from '../rules/child-path.js';
 import { type Attribution, AttributionOf } from './attribution.js';
 import type { Budget } from './budgets.js';
-import { Id, Instant, Text } from './fields.js';
+import { Id, Instant, PICO_USD, Text } from './fields.js';
 import type { KeyRow } from './keys.js';
 import type { ModelLimit } from './model-limits.js';
 import { type BilledRequest, RequestShowRequest } from './requests.js';
@@ -15,6 +16,8 @@ export class OwnKeyShowRequest {
   @Id() keyId!: string;
   /** Names of a request. The reply then has the budgets of its user and tags too, with what these have used. Absent: none. */
   @IsOptional() @AttributionOf() attribution?: Attribution;
+  /** For a `child` of the attribution: as in `ReserveRequest`. Absent: the limits of the budgets. */
+  @IsOptional() @IsArray() @ArrayMaxSize(CHILD_DEPTH_MAX) @Matches(PICO_USD, { each: true }) childLimitsPicoUsd?: string[];
 }
 
 export interface OwnKey extends KeyRow {
@@ -41,6 +44,8 @@ export type OwnUsageGroup = (typeof OWN_USAGE_GROUPS)[number];
 /** The fields of `UsageQueryRequest` that make sense for one key. */
 export class OwnKeyUsageRequest {
   @Id() keyId!: string;
+  /** Only of this child key and those below it. Covers at most 31 days. Absent: of the key with all its child keys. */
+  @IsOptional() @Matches(CHILD_PATH) child?: string;
   @Instant() from!: string;
   @IsOptional() @Instant() to?: string;
   @IsOptional() @IsIn(USAGE_STEPS) step?: UsageStep;
@@ -56,12 +61,14 @@ export class OwnKeyUsageRequest {
 }
 
 export const ownKeyUsage = new Endpoint<OwnKeyUsageRequest, UsageQueryReply>('billing.v1.own-key.usage', OwnKeyUsageRequest, {
-  about: 'Requests, tokens and costs of one key, by time, model, upstream, ending, user, tag, client, session and agent',
+  about: 'Requests, tokens and costs of one key, by time, model, upstream, ending, user, tag, client, session, agent and child key',
   isRepeatable: true,
 });
 
 export class OwnKeyRequestRequest extends RequestShowRequest {
   @Id() keyId!: string;
+  /** Only a request of this child key or one below it. Absent: any of the key. */
+  @IsOptional() @Matches(CHILD_PATH) child?: string;
 }
 
 /** Replies `not_found` for the request of another key, as for an unknown one. */

@@ -2,15 +2,16 @@ import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Matches, M
 import { EmptyRequest } from '../catalog.js';
 import { Endpoint } from '../endpoint.js';
 import { TAG_NAME } from '../rules/bounds.js';
+import { CHILD_PATH } from '../rules/child-path.js';
 import { Id, Instant, type Paged, Text } from './fields.js';
 import { ALL_SETTLE_REASONS, type SettleReason } from './holds.js';
 
 /** Groups that come from the attribution of requests. They are in no rollup, since clients choose their values. */
-export const ATTRIBUTION_GROUPS = ['user', 'tag', 'client', 'session', 'agent'] as const;
+export const ATTRIBUTION_GROUPS = ['user', 'tag', 'client', 'session', 'agent', 'child'] as const;
 export type AttributionGroup = (typeof ATTRIBUTION_GROUPS)[number];
 /** Fields that usage can be grouped by. `ending` is the reason of the settlement. */
 export const USAGE_GROUPS = ['account', 'project', 'key', 'model', 'upstream', 'ending', ...ATTRIBUTION_GROUPS] as const;
-/** Longest time of usage by user, tag, client, session or agent: it is read from the journal. */
+/** Longest time of usage by user, tag, client, session, agent or child key: it is read from the journal. */
 export const ATTRIBUTED_DAYS_MAX = 31;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 /** Hours and days in UTC. */
@@ -27,7 +28,7 @@ export class UsageQueryRequest {
   /** One row per hour or day. Default: one for the whole time. */
   @IsOptional() @IsIn(USAGE_STEPS) step?: UsageStep;
   /**
-   * One row per value. Default: all together. `user`, `tag`, `client`, `session` and `agent` need an account and cover at most 31 days.
+   * One row per value. Default: all together. `user`, `tag`, `client`, `session`, `agent` and `child` need an account and cover at most 31 days.
    */
   @IsOptional() @IsArray() @ArrayMaxSize(6) @ArrayUnique() @IsIn(USAGE_GROUPS, { each: true }) groupBy?: UsageGroup[];
   /** Name of the tag to group by. */
@@ -35,6 +36,8 @@ export class UsageQueryRequest {
   /** Only this project, key, model, upstream or ending. */
   @IsOptional() @Id() projectId?: string;
   @IsOptional() @Id() keyId?: string;
+  /** Only this child key and those below it. It needs an account and covers at most 31 days. */
+  @IsOptional() @Matches(CHILD_PATH) child?: string;
   @IsOptional() @Text(256) model?: string;
   @IsOptional() @Text(256) upstream?: string;
   @IsOptional() @IsIn(ALL_SETTLE_REASONS) ending?: SettleReason;
@@ -58,12 +61,14 @@ export interface UsageRow {
   /** Null: the request reached none. */
   upstream?: string | null;
   ending?: SettleReason;
-  /** These five are null for requests that did not name one. */
+  /** These six are null for requests that did not name one. */
   user?: string | null;
   tag?: string | null;
   client?: string | null;
   session?: string | null;
   agent?: string | null;
+  /** The child key with its chain: see `CHILD_PATH`. */
+  child?: string | null;
   /** The agent that started `agent`. Absent: none is known, or usage is not by agent. */
   parentAgent?: string;
   /** Requests that ended in this time, at any cost. */
@@ -91,13 +96,13 @@ export interface UsageQueryReply extends Paged {
   /** The range in UTC. The first page fixes `to` for the following ones. */
   from: string;
   to: string;
-  /** In the order of time, account, project, key, model, upstream, ending, user, tag, client, session and agent, as far as the usage is split by them. */
+  /** In the order of time, account, project, key, model, upstream, ending, user, tag, client, session, agent and child key, as far as the usage is split by them. */
   rows: UsageRow[];
 }
 
 export const usageQuery = new Endpoint<UsageQueryRequest, UsageQueryReply>('billing.v1.usage.query', UsageQueryRequest, {
   about:
-    'Requests, tokens and costs of one account or all, by time, account, project, key, model, upstream, ending, user, tag, client, session and agent',
+    'Requests, tokens and costs of one account or all, by time, account, project, key, model, upstream, ending, user, tag, client, session, agent and child key',
 });
 
 export interface UsageRebuildReply {

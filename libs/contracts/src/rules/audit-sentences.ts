@@ -50,6 +50,8 @@ const SENTENCES = {
   },
   'key.rotate': (row) => `replaced ${row.target()}${row.until(row.after.expiresAt)}`,
   'key.revoke': (row) => `revoked ${row.target()}`,
+  'child-key.create': (row) => `made a child key of ${row.target()}${row.until(row.after.expiresAt)}`,
+  'child-key.revoke': (row) => `revoked the child key ${row.text(row.after.childId)} of ${row.target()}`,
   'budget.create': (row) => {
     const limit = row.limit(row.after);
     return limit && `set a ${row.budget(row.after, ` of ${limit} on`)}`;

@@ -24,6 +24,8 @@ export const ACTIVE_KEYS_MAX = 1_000_000;
 export const MONTH_START_MAX = 28;
 /** Last day on which a period may begin. */
 export const START_DAYS = { day: 1, week: 7, month: MONTH_START_MAX, total: 1 } as const;
+/** Tags of one request. */
+export const TAGS_MAX = 16;
 /** Letters and digits first, so that a name is never empty, a sign or an option of a command. */
 export const TAG_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 

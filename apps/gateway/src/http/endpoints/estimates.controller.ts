@@ -68,7 +68,7 @@ export class EstimatesController {
       const model = this.catalog.model(parsed.request.model, caller);
       const quote = limitCost(quoteRequest(model, parsed.request), readMaxCost(headers));
       const size = parsed.request instanceof EncodedRequest ? parsed.request.size : measurePrompt(parsed.request);
-      const refusals = await findRefusals(this.billing, this.keys, { keyId: caller.keyId, attribution }, quote);
+      const refusals = await findRefusals(this.billing, this.keys, { caller, attribution }, quote);
       const estimate = { model: model.id, quote, promptTokens: estimatePromptTokens(size, model), ...refusals };
       const { accountId } = caller;
       const quoted = { accountId, format: format.name, model: model.id, bodyDigest };

@@ -114,7 +114,7 @@ test('GET /v1/usage: the query goes to billing with the key of the request, and 
 
 test.each([
   ['step=week', 'step', 'step takes hour, day.'],
-  ['group_by=model,key', 'group_by', 'group_by takes model, upstream, ending, user, tag, client, session, agent.'],
+  ['group_by=model,key', 'group_by', 'group_by takes model, upstream, ending, user, tag, client, session, agent, child.'],
   ['limit=0', 'limit', 'limit is an integer from 1 to 1000.'],
   ['limit=1e2', 'limit', 'limit is an integer from 1 to 1000.'],
 ])('GET /v1/usage?%s is refused and names the parameter', async (query, param, message) => {
@@ -164,7 +164,7 @@ test('GET /v1/requests/{id}: for whom a request was, what it held, used and cost
     status: 200,
     body: {
       ...{ object: 'request', id: 'req_1', model: 'm', upstream: 'local', reserved_at: '2026-11-21T06:31:48.053Z', held_pico_usd: '50' },
-      ...{ user: 'alice', client: null, session: 's', agent: 'a', parent_agent: 'p', tags: { team: 'search' } },
+      ...{ user: 'alice', client: null, session: 's', child: null, agent: 'a', parent_agent: 'p', tags: { team: 'search' } },
       price: {
         ...{ version: 3, price_plan: 'gold' },
         ...{

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Req, Res, UseGuards } from '@nestjs/common';
 import { OwnKeys } from '../../clients/own-keys.js';
-import { type GatewayRequest, requireCaller } from '../http-exchange.js';
+import { type GatewayRequest, type HttpExchange, requireCaller } from '../http-exchange.js';
 import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { writeJson } from '../replies/write-reply.js';
 import { ROUTES } from '../routes.js';
@@ -16,18 +16,27 @@ export class OwnKeyController {
 
   @Get(ROUTES.key.path)
   async key(@Req() { exchange }: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
-    writeJson(exchange, response, JSON.stringify(renderOwnKey(await this.keys.show(requireCaller(exchange).keyId))));
+    writeJson(
+      exchange,
+      response,
+      JSON.stringify(renderOwnKey(await this.keys.show(requireCaller(exchange)), requireCaller(exchange).parent?.levels)),
+    );
   }
 
   @Get(ROUTES.usage.path)
   async usage(@Req() { exchange, url }: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
     const query = parseUsageQuery(new URL(url ?? '/', 'http://gateway').searchParams);
-    writeJson(exchange, response, JSON.stringify(renderUsage(await this.keys.usage({ ...query, keyId: requireCaller(exchange).keyId }))));
+    writeJson(exchange, response, JSON.stringify(renderUsage(await this.keys.usage({ ...query, ...owner(exchange) }))));
   }
 
   @Get(ROUTES.request.path)
   async request(@Req() { exchange }: GatewayRequest, @Res() response: ServerResponse, @Param('id') requestId: string): Promise<void> {
-    const { keyId } = requireCaller(exchange);
-    writeJson(exchange, response, JSON.stringify(renderRequest(await this.keys.request({ keyId, requestId }))));
+    writeJson(exchange, response, JSON.stringify(renderRequest(await this.keys.request({ ...owner(exchange), requestId }))));
   }
+}
+
+/** A child key sees what it and those below it have used, and nothing else of its key. */
+function owner(exchange: HttpExchange): { keyId: string; child?: string } {
+  const { keyId, child } = requireCaller(exchange);
+  return child ? { keyId, child: child.path } : { keyId };
 }

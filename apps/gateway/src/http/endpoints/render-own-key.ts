@@ -1,16 +1,18 @@
-import { type Attribution, PARENT_AGENT } from '#contracts/billing/attribution.js';
+import { type Attribution, CHILD, PARENT_AGENT } from '#contracts/billing/attribution.js';
 import type { Budget } from '#contracts/billing/budgets.js';
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import type { ModelLimit } from '#contracts/billing/model-limits.js';
 import type { OwnKey } from '#contracts/billing/own-key.js';
 import type { BilledRequest, RequestCreditNote } from '#contracts/billing/requests.js';
 import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
+import type { ChildLevel } from '#contracts/child-keys/child-key.js';
 import { parseAmounts } from '#contracts/rules/budget-amounts.js';
+import { renderChild } from './render-child-key.js';
 import { renderPrice } from './render-price.js';
 
 /** Renders the replies about a key for its owner. Amounts are strings of integers in 10⁻¹² USD, as in the balance. */
 
-export function renderOwnKey(key: OwnKey) {
+export function renderOwnKey(key: OwnKey, levels?: readonly ChildLevel[]) {
   return {
     object: 'key',
     id: key.keyId,
@@ -28,6 +30,7 @@ export function renderOwnKey(key: OwnKey) {
       models: [...(key.modelLimits ?? []), ...(key.projectModelLimits ?? []), ...(key.accountModelLimits ?? [])].map(renderModelLimit),
     },
     budgets: key.budgets.map(renderBudget),
+    ...(levels?.length && { child: renderChild(levels) }),
   };
 }
 
@@ -39,6 +42,7 @@ export function renderModelLimit({ model, requestsPerMinuteMax, tokensPerMinuteM
 export function renderBudget(budget: Budget) {
   return {
     scope: budget.keyId === null ? (budget.projectId === null ? 'account' : 'project') : 'key',
+    ...(budget.dimension === CHILD && { child_id: budget.value }),
     period: budget.period,
     time_zone: budget.timeZone,
     start_day: budget.startDay,
@@ -81,6 +85,7 @@ export function renderUsageRow(row: UsageRow) {
     tag: row.tag,
     client: row.client,
     session: row.session,
+    child: row.child,
     agent: row.agent,
     parent_agent: row.agent === undefined ? undefined : (row.parentAgent ?? null),
     requests: row.requests,
@@ -127,6 +132,7 @@ export function renderAttribution(attribution: Attribution) {
     user: attribution.user ?? null,
     client: attribution.client ?? null,
     session: attribution.session ?? null,
+    child: attribution[CHILD] ?? null,
     agent: attribution.agent ?? null,
     parent_agent: attribution[PARENT_AGENT] ?? null,
     tags: Object.fromEntries(tags.map(([dimension, value]) => [dimension.slice(TAG.length), value])),

@@ -1,4 +1,5 @@
-import { ATTRIBUTION_LENGTHS, normalizeValue, TAGS_MAX } from '#contracts/billing/attribution.js';
+import { ATTRIBUTION_LENGTHS, normalizeValue } from '#contracts/billing/attribution.js';
+import { TAGS_MAX } from '#contracts/rules/bounds.js';
 import type { BodyAttribution } from '../protocol-adapter.js';
 import { isObject, type JsonObject } from './body-fields.js';
 

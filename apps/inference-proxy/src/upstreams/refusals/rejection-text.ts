@@ -26,7 +26,7 @@ const HIDDEN = '…';
 /** Patterns of keys, URLs and hosts. */
 const PRIVATE = [
   /\bBearer\s+\S+/gi,
-  /\b(?:sk|pk|gsk|xai|hf|key|tg_live)[-_][\w*.-]{6,}/gi,
+  /\b(?:sk|pk|gsk|xai|hf|key|tg_live|tg_child)[-_][\w*.-]{6,}/gi,
   /\b[a-z][a-z\d+.-]*:\/\/\S+/gi,
   /\[[\da-f:.]*:[\da-f:.]*\](?::\d+)?/gi,
   /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g,

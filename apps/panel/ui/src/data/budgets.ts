@@ -94,6 +94,7 @@ export const COUNTINGS = {
   agent: { label: 'One agent', field: 'Agent' },
   'each-client': { label: 'Each client, such as OpenAI/Python', field: undefined },
   client: { label: 'One client', field: 'Client, such as OpenAI/Python' },
+  'each-child': { label: 'Each child key, which keys may then make', field: undefined },
   'each-tag': { label: 'Each value of a tag', field: 'Tag' },
   tag: { label: 'One value of a tag', field: 'Tag and value, such as team=search' },
 } as const;
@@ -116,6 +117,7 @@ export function parseValues(counting: Counting, text: string): Values | undefine
     case 'each-session':
     case 'each-agent':
     case 'each-client':
+    case 'each-child':
       return { dimension: counting.slice('each-'.length) };
     case 'user':
     case 'session':

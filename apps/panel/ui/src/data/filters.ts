@@ -54,7 +54,7 @@ export const RANGES = { '1h': '1 h', '24h': '24 h', '7d': '7 d', '30d': '30 d', 
 export type RangeName = keyof typeof RANGES;
 export const GROUPS = {
   ...({ account: 'Account', model: 'Model', project: 'Project', key: 'Key', upstream: 'Upstream', ending: 'Ending' } as const),
-  ...({ user: 'User', tag: 'Tag', client: 'Client', session: 'Session', agent: 'Agent' } as const),
+  ...({ user: 'User', tag: 'Tag', client: 'Client', session: 'Session', agent: 'Agent', child: 'Child key' } as const),
 };
 export type Group = keyof typeof GROUPS;
 export const MEASURES = { cost: 'Cost', requests: 'Requests', tokens: 'Tokens' } as const;

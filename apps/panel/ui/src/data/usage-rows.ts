@@ -2,7 +2,7 @@ import type { UsageRow } from '../../../src/shapes/billing.js';
 import { count, exactUsd, roundedUsd, shortCount } from '../format/numbers.js';
 import type { Group, Measure } from './filters.js';
 
-/** Stands for no value: the request reached no upstream, or named no user, tag, client, session or agent. */
+/** Stands for no value: the request reached no upstream, named no user, tag, client, session or agent, or came from the key itself. */
 export const NO_VALUE = 'none';
 
 /** The value of a row that a group is by. */

@@ -167,6 +167,7 @@ type Belonging = Pick<EndedRequest, 'accountId' | 'projectId' | 'keyId' | 'model
 /** `User` for `user`, `Tag team` for `tag:team`. */
 function renderTitle(dimension: string): string {
   if (dimension === 'parent-agent') return 'Started by';
+  if (dimension === 'child') return 'Child key';
   return dimension.charAt(0).toUpperCase() + dimension.slice(1).replace(':', ' ');
 }
 

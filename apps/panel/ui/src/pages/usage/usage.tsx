@@ -38,7 +38,7 @@ const DAYS_MAX = 366;
 /** Groups that are filters too. */
 const FILTERS: readonly Group[] = ['model', 'project', 'key', 'upstream', 'ending'];
 /** Groups that requests name themselves. They are read from the journal, for one account and at most these days. */
-const ATTRIBUTED: readonly Group[] = ['user', 'tag', 'client', 'session', 'agent'];
+const ATTRIBUTED: readonly Group[] = ['user', 'tag', 'client', 'session', 'agent', 'child'];
 const ATTRIBUTED_DAYS_MAX = 31;
 /** Refused requests cost nothing, so that no usage has one. */
 const SETTLED = Object.keys(REASONS).filter((reason) => reason !== 'refused');

@@ -1,0 +1,2 @@
+-- online
+ALTER TABLE billing.budget VALIDATE CONSTRAINT budget_dimension_check;
