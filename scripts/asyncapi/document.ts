@@ -93,12 +93,15 @@ function renderOperation({ name, kind, subject, description, isRecorded, isForSe
     action: 'receive',
     ...about,
     bindings: { nats: { queue: QUEUES[service], bindingVersion: '0.1.0' } },
-    'x-callers': isRecorded || isForServices ? listNamedCallers(subject, users) : users.mayPublish(subject),
+    'x-callers': isForServices ? SERVICES : isRecorded ? listNamedCallers(subject, users) : users.mayPublish(subject),
     ...(isRecorded && { 'x-recorded': true }),
     ...(isForServices && { 'x-for-services': true }),
     reply: { channel: { $ref: `#/channels/${name}Reply` } },
   };
 }
+
+/** Callers of an endpoint for internal services: its users are the operator's own, in the files of users. */
+export const SERVICES = ['internal services'];
 
 /** Returns the users of an endpoint with a subject for each: the plain one for the cli, `<subject>.by.<user>` for any other. */
 export function listNamedCallers(subject: string, { names, mayPublish }: Users): string[] {

@@ -67,3 +67,18 @@ test.each([
   expect(() => writeNatsKeys({ ...files, renewed })).toThrow(message);
   expect(() => statSync(files.seedsFile)).toThrow('ENOENT');
 });
+
+test('a service that is added has its own subjects, and stays', () => {
+  writeNatsKeys({ ...files, services: ['gpu'] });
+  const seed = /^NATS_GPU_SEED=(\w+)$/m.exec(readFileSync(files.seedsFile, 'utf8'))?.[1] ?? '';
+  const line = `    { nkey: ${derivePublicKey(seed)}, permissions: { publish: "gateway.v1.item.*.by.gpu", subscribe: "_INBOX.service.gpu.>" } }\n`;
+  expect(readFileSync(files.usersFile, 'utf8')).toContain(line);
+  writeNatsKeys(files);
+  expect(readFileSync(files.usersFile, 'utf8')).toContain(line);
+  writeNatsKeys({ ...files, renewed: ['gpu'] });
+  expect(readFileSync(files.usersFile, 'utf8').match(/by\.gpu"/g)).toHaveLength(2);
+});
+
+test.each(['gateway', 'service', 'A', 'a.b'])('%s is no name for a service', (name) => {
+  expect(() => writeNatsKeys({ ...files, services: [name] })).toThrow(`${name} is no name for a service`);
+});

@@ -1,5 +1,5 @@
 import type { Contract } from '../asyncapi/contracts.ts';
-import { listNamedCallers } from '../asyncapi/document.ts';
+import { listNamedCallers, SERVICES } from '../asyncapi/document.ts';
 import type { Users } from '../asyncapi/nats-users.ts';
 
 const HEAD = `# Permissions
@@ -48,8 +48,8 @@ export function permissionsPage({ contracts, users, panel, costs, records }: Sou
   return [
     HEAD,
     '## Subjects on NATS\n',
-    'A user other than `cli` calls a subject with a journal on `<subject>.by.<user>`, and an internal service, of which `crawler` is the example,',
-    'those of `gateway.v1.item`.\n',
+    'A user other than `cli` calls a subject with a journal on `<subject>.by.<user>`, and each [internal service](services.md) those of',
+    '`gateway.v1.item` on `<subject>.by.<service>`.\n',
     table(['subject', 'users', 'journal', 'most'], rows),
     '## Routes of the panel\n',
     'Paths are below `/panel/v1`. Roles of an account count in their account, `project-…` roles in their project.',
@@ -79,7 +79,7 @@ function subjectRow({
   Pick<Sources, 'users' | 'records'> & { cost: string | undefined }): string[] {
   if (isRecorded !== (records[subject] !== undefined)) throw new Error(`${subject}: records.yaml and isRecorded of its contract differ`);
   if (cost === undefined) throw new Error(`${subject} has no cost in costs.yaml`);
-  const callers = isRecorded || isForServices ? listNamedCallers(subject, users) : users.mayPublish(subject);
+  const callers = isForServices ? SERVICES : isRecorded ? listNamedCallers(subject, users) : users.mayPublish(subject);
   return [`\`${subject}\``, callers.join(', '), records[subject] ?? '–', cost];
 }
 

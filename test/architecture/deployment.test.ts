@@ -8,7 +8,7 @@ import { KEY_VARIABLE } from '#contracts/upstream-rules.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.js';
 import { STOP_ORDER } from '../../apps/tollgate/src/targets.js';
-import { natsVariable, PASSWORD_USERS, writeNatsKeys } from '../../scripts/local/nats-keys.mjs';
+import { NATS_USERS, natsVariable, writeNatsKeys } from '../../scripts/local/nats-keys.mjs';
 import { statedMemory } from '../abuse/stated-memory.js';
 import { type Container, type Manifest, manifests, migration, workloads as ofLayouts, optionalWorkloads } from './manifests.js';
 
@@ -282,11 +282,11 @@ const kubectl = spawnSync('kubectl', ['kustomize', 'k8s/overlays/local'], { enco
 test('every user of config/nats.conf has a password for npm start, and a seed and its public key in the local overlay', () => {
   const conf = (path: string) => readFileSync(path, 'utf8');
   const users = [...conf('config/nats.conf').matchAll(/^([\w-]+) \{$/gm)].map(([, user]) => user);
-  expect(users).toEqual(PASSWORD_USERS);
-  const withPasswords = PASSWORD_USERS.map(
+  expect(users).toEqual(NATS_USERS);
+  const withPasswords = NATS_USERS.map(
     (user) => `    { user: ${user}, password: $${natsVariable(user, 'PASSWORD')}, permissions: $${user} }\n`,
   );
-  expect(conf('config/nats-passwords.conf')).toContain(`  users = [\n${withPasswords.join('')}  ]\n`);
+  expect(conf('config/nats-passwords.conf')).toContain(`  users = [\n${withPasswords.join('')}    # An internal service`);
 
   const folder = mkdtempSync(join(tmpdir(), 'nats-keys-'));
   const [seedsFile, usersFile] = ['nats-seeds.env', 'nats-keys.conf'].map((name) => {
