@@ -24,7 +24,9 @@ beforeEach(() => clock.set(0));
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
-const FROM_MEMORY = ['write_cached_batch'];
+const FROM_MEMORY = ['write_cached_batch_reserves'];
+const SETTLED_FROM_MEMORY = ['write_cached_batch_settles'];
+const BOTH_FROM_MEMORY = ['write_cached_batch_settles_reserves'];
 const LOCKED = ['lock_accounts', 'read_batch', 'write_batch'];
 const LOCKED_REFUSAL = ['lock_accounts', 'read_batch'];
 /** Time of every batch, so that only the tests of the clock depend on the speed of the machine. */
@@ -96,7 +98,7 @@ test('the second batch of an account is one statement, and its rows are those of
     sent.push(rest.sent);
     rows.push(await readRows(customer, holdId, reserve.holdId));
   }
-  expect(sent).toEqual([LOCKED, FROM_MEMORY]);
+  expect(sent).toEqual([LOCKED, BOTH_FROM_MEMORY]);
   expect(rows[1]).toEqual(rows[0]);
 });
 
@@ -208,7 +210,7 @@ describe('the next batch sees', () => {
 
 describe('an account with budgets', () => {
   const LOCKED_WITH_BUDGETS = ['lock_accounts', 'read_batch', 'read_budgets', 'write_budgets', 'write_batch'];
-  const FROM_MEMORY_WITH_BUDGETS = ['write_cached_batch_budgets'];
+  const FROM_MEMORY_WITH_BUDGETS = ['write_cached_batch_reserves_budgets'];
 
   test('is decided from memory, and the next batch sees a changed budget', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
@@ -222,7 +224,7 @@ describe('an account with budgets', () => {
       (await replica.reserve(customer, 100n)).sent,
       (await replica.settle(customer, holdId, 90)).sent,
     ];
-    expect(sent).toEqual([LOCKED_WITH_BUDGETS, FROM_MEMORY_WITH_BUDGETS, FROM_MEMORY_WITH_BUDGETS]);
+    expect(sent).toEqual([LOCKED_WITH_BUDGETS, FROM_MEMORY_WITH_BUDGETS, ['write_cached_batch_settles_budgets']]);
     expect(await replica.reserve(customer, 61n)).toMatchObject({
       outcome: { status: 'refused', code: 'insufficient_balance', budget: { keyId, leftPicoUsd: '60' } },
       sent: FROM_MEMORY,
@@ -265,8 +267,8 @@ test('an account with rate limits is decided from memory, and the next batch see
   const sent = [(await ask(holds[0], 40)).sent, (await ask(holds[1], 40)).sent, (await replica.settle(customer, holds[1], 10)).sent];
   expect(sent).toEqual([
     ['lock_accounts', 'read_batch', 'read_limits', 'read_tokens', 'write_limits', 'write_batch_with_rare_columns'],
-    ['write_cached_batch_rare_limits'],
-    ['write_cached_batch_limits'],
+    ['write_cached_batch_rare_reserves_limits'],
+    ['write_cached_batch_settles_limits'],
   ]);
   const left = { limit: 100, remaining: 50, resetSeconds: 60 };
   expect(await ask(randomUUID(), 51)).toMatchObject({ outcome: { status: 'refused', keyId, tokens: left }, sent: FROM_MEMORY });
@@ -291,7 +293,7 @@ test('holds with the price of a plan are opened under the lock and from memory, 
   const batches = [batch(), batch()];
   const sent: unknown[] = [];
   for (const reserves of batches) sent.push((await replica.apply({ reserves: [...reserves] })).sent);
-  expect(sent).toEqual([['lock_accounts', 'read_batch', 'write_batch_with_rare_columns'], ['write_cached_batch_rare']]);
+  expect(sent).toEqual([['lock_accounts', 'read_batch', 'write_batch_with_rare_columns'], ['write_cached_batch_rare_reserves']]);
   const sql = 'SELECT id, price_plan FROM billing.hold WHERE account_id = $1';
   const { rows } = await ledger.sql.query<{ id: string; price_plan: string | null }>(sql, [customer.accountId]);
   const plans = new Map(rows.map(({ id, price_plan }) => [id, price_plan]));
@@ -308,7 +310,7 @@ test('holds with the price of a request or an image are opened and settled under
   const batches = [batch(), batch()];
   const sent: unknown[] = [];
   for (const reserves of batches) sent.push((await replica.apply({ reserves })).sent);
-  expect(sent).toEqual([['lock_accounts', 'read_batch', 'write_batch_with_rare_columns'], ['write_cached_batch_rare']]);
+  expect(sent).toEqual([['lock_accounts', 'read_batch', 'write_batch_with_rare_columns'], ['write_cached_batch_rare_reserves']]);
   const settles = batches
     .flat()
     .map(({ holdId }) => ({ holdId, accountId: customer.accountId, reason: 'completed' as const, usage: makeUsage(1) }));
@@ -386,7 +388,7 @@ test('a hold that another replica settled gets its recorded outcome', async () =
   expect((await replica.reserve(customer, 100n, holdId)).sent).toEqual(FROM_MEMORY);
   await (await Replica.open()).settle(customer, holdId, 30);
   const again = await replica.settle(customer, holdId, 60);
-  expect(again).toEqual({ outcome: { status: 'already', holdId, costPicoUsd: '30' }, sent: [...FROM_MEMORY, ...LOCKED_REFUSAL] });
+  expect(again).toEqual({ outcome: { status: 'already', holdId, costPicoUsd: '30' }, sent: [...SETTLED_FROM_MEMORY, ...LOCKED_REFUSAL] });
 });
 
 test('a batch whose reply was lost gets its recorded outcomes, on another connection and on the same', async () => {
@@ -396,7 +398,7 @@ test('a batch whose reply was lost gets its recorded outcomes, on another connec
   await replica.apply({ reserves: [first] });
   const settles = [{ holdId: first.holdId, accountId: customer.accountId, reason: 'completed', usage: makeUsage(30) } as const];
   const reserves = [makeReserve(customer, 50n)];
-  expect((await replica.apply({ settles, reserves })).sent).toEqual(FROM_MEMORY);
+  expect((await replica.apply({ settles, reserves })).sent).toEqual(BOTH_FROM_MEMORY);
   for (const other of [await Replica.open(), replica]) {
     const again = await other.apply({ settles, reserves });
     expect(again.settles).toEqual([{ status: 'already', holdId: first.holdId, costPicoUsd: '30' }]);
@@ -490,7 +492,7 @@ test('the reaper bills the meter reading in the database, not the cached hold', 
 });
 
 describe('a budget of each user', () => {
-  const FROM_MEMORY_WITH_VALUES = ['write_cached_batch_values'];
+  const FROM_MEMORY_WITH_VALUES = ['write_cached_batch_reserves_values'];
   const reserveFor = (customer: Customer, user: string, amount: bigint) => ({ ...makeReserve(customer, amount), attribution: { user } });
 
   test('is decided from memory for users that were never seen, and a user who is refused takes the lock until it is admitted', async () => {
@@ -538,7 +540,10 @@ describe('a budget of each user', () => {
       { settles: [{ holdId: reserve.holdId, accountId, reason: 'completed', usage: makeUsage(30) }] },
       now,
     );
-    expect([settles, sent]).toEqual([[{ status: 'settled', holdId: reserve.holdId, costPicoUsd: '30' }], FROM_MEMORY_WITH_VALUES]);
+    expect([settles, sent]).toEqual([
+      [{ status: 'settled', holdId: reserve.holdId, costPicoUsd: '30' }],
+      ['write_cached_batch_settles_values'],
+    ]);
     const { reserves } = await other.apply({ reserves: [reserveFor(customer, 'alice', 71n), reserveFor(customer, 'alice', 70n)] }, now);
     expect(reserves).toMatchObject([{ budget: { leftPicoUsd: '70' } }, { status: 'held' }]);
   });

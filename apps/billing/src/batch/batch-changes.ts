@@ -114,15 +114,13 @@ export const SETTLED_LATE: Columns<LateSettlement> = {
 };
 
 /**
- * Ends and opens holds. A hold is deleted once and its settlement inserted once, from the deleted row: nothing else ends a hold. Each row is
- * found by its account too: see `read-state.ts`. `at` is the parameter of the batch's time. `hasRare`: with the columns that only some batches
- * have.
+ * Ends holds. A hold is deleted once and its settlement inserted once, from the deleted row: nothing else ends a hold. Each row is found by
+ * its account too: see `read-state.ts`. `at` is the parameter of the batch's time. `hasRare`: with the columns that only some batches have.
  */
-export function changeHolds(inputs: Inputs<WrittenBatch>, at: string, hasRare: boolean): Change {
+export function endHolds(inputs: Inputs<WrittenBatch>, at: string, hasRare: boolean): Change {
   const outcome = { ...SETTLED, ...(hasRare && SETTLED_RARELY) };
   const payer: Columns<Settlement> = { payer_id: ['uuid', (row) => row.accountId] };
   const settled = inputs.rows({ ...outcome, ...payer }, ({ rows }) => rows.settled);
-  const opened = inputs.rows({ ...OPENED, ...(hasRare && OPENED_RARELY) }, ({ rows }) => rows.opened);
   const kept = [outcome, KEPT, KEPT_RARELY].map(listNames).join(', ');
   return {
     changes: `closed AS (
@@ -131,11 +129,15 @@ export function changeHolds(inputs: Inputs<WrittenBatch>, at: string, hasRare: b
     ), settled AS (
       INSERT INTO billing.settlement (${kept}, held, reserved_at, settled_at)
       SELECT ${kept}, amount, created_at, ${at}::timestamptz FROM closed RETURNING 1
-    ), opened AS (
-      INSERT INTO billing.hold (${opened.names}, created_at) SELECT *, ${at}::timestamptz FROM ${opened.as('o')}
     )`,
     demand: `billing.demand((SELECT count(*) FROM settled) = ${settled.count}, 'a hold to end was not there')`,
   };
+}
+
+/** Opens holds. `at` and `hasRare` as for `endHolds`. */
+export function openHolds(inputs: Inputs<WrittenBatch>, at: string, hasRare: boolean): string {
+  const opened = inputs.rows({ ...OPENED, ...(hasRare && OPENED_RARELY) }, ({ rows }) => rows.opened);
+  return `opened AS (INSERT INTO billing.hold (${opened.names}, created_at) SELECT *, ${at}::timestamptz FROM ${opened.as('o')})`;
 }
 
 /** True when a row has a value in one of the columns that only some batches have. Other batches need fewer parameters. */

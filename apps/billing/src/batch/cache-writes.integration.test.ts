@@ -97,7 +97,7 @@ test('batches under the lock and from memory keep prices and counts, beside requ
     usage,
   }));
   await apply({ settles });
-  expect(sent).toEqual(['lock_accounts', 'read_batch', 'write_batch_with_rare_columns', 'write_cached_batch_rare']);
+  expect(sent).toEqual(['lock_accounts', 'read_batch', 'write_batch_with_rare_columns', 'write_cached_batch_rare_settles']);
   expect(await Promise.all(opened.map(({ holdId }) => shown(holdId)))).toEqual([
     { price: BOTH, usage: USAGE, cost: COST.both },
     { price: PRICE, usage: makeUsage(20), cost: 20 },

@@ -87,7 +87,7 @@ test('statements of a batch look only into the shards of its accounts: under the
 
   const settles = [makeSettle(first, holds[0].holdId)];
   const cached = await readShards({ settles, reserves: [makeReserve(first, 50n)] });
-  expect(cached).toEqual({ write_cached_batch: [a], 'within a function': [a] });
+  expect(cached).toEqual({ write_cached_batch_settles_reserves: [a], 'within a function': [a] });
 
   const unknown = await readShards(settling(makeSettle(second, randomUUID())));
   expect(unknown).toEqual({ lock_accounts: [b], read_batch: [b], record_tombstones: [] });
@@ -110,7 +110,7 @@ test('so do those of budgets', async () => {
   const settle = ({ holdId }: { holdId: string }) => readShards(settling(makeSettle(budgeted, holdId)));
   const settled: Record<string, string[]>[] = [];
   for (const hold of holds) settled.push(await settle(hold));
-  expect(settled.at(-1)).toEqual({ write_cached_batch_budgets: [shard], 'within a function': [] });
+  expect(settled.at(-1)).toEqual({ write_cached_batch_settles_budgets: [shard] });
 });
 
 test('so do those of rate limits', async () => {
@@ -137,7 +137,7 @@ test('so do those of rate limits', async () => {
   const next = () => readShards(reserving({ ...makeReserve(first, 100n), tokensMax: 10 }));
   await next();
   await next();
-  expect(await next()).toEqual({ write_cached_batch_rare_limits: [shard], 'within a function': [shard] });
+  expect(await next()).toEqual({ write_cached_batch_rare_reserves_limits: [shard], 'within a function': [shard] });
 });
 
 test('a reaped hold is settled late in its own shard', async () => {
@@ -170,7 +170,7 @@ test('statements of budgets of users look only into the shard of their account',
   });
   await reserve();
   await reserve();
-  expect(await reserve()).toEqual({ write_cached_batch_values: [shard], 'within a function': [shard] });
+  expect(await reserve()).toEqual({ write_cached_batch_reserves_values: [shard], 'within a function': [shard] });
 });
 
 test('so do those of windows that begin earlier, because the clock was set back', async () => {

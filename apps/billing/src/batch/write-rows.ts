@@ -7,12 +7,13 @@ import {
   BUDGET_ID,
   changeAccounts,
   changeBudgets,
-  changeHolds,
   changeLimits,
   changeProjects,
   changeServices,
   changeValues,
+  endHolds,
   hasRareColumns,
+  openHolds,
   SETTLED_LATE,
   type WrittenBatch,
 } from './batch-changes.js';
@@ -21,8 +22,9 @@ import {
 function writeBatch(name: string, hasRare: boolean): Statement<WrittenBatch, { version: string }> {
   return statement(name, (inputs) => {
     const at = inputs.value((batch) => batch.at);
-    const parts = [changeHolds(inputs, at, hasRare), changeAccounts(inputs, false), changeProjects(inputs, false)];
-    return `WITH ${parts.map(({ changes }) => changes).join(', ')}
+    const opened = openHolds(inputs, at, hasRare);
+    const parts = [endHolds(inputs, at, hasRare), changeAccounts(inputs, false), changeProjects(inputs, false)];
+    return `WITH ${opened}, ${parts.map(({ changes }) => changes).join(', ')}
       SELECT pg_current_xact_id()::xid::text AS version, ${parts.map(({ demand }) => demand).join(', ')}`;
   });
 }
@@ -127,14 +129,15 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
 
 /** Writes a batch that was decided from the cache, and commits, in one round trip. Returns the new version of the accounts and the clock. */
 export async function writeCached(connection: PgConnection, batch: CachedBatch): Promise<Answer | undefined> {
-  const written = await statementFor(batch.rows).execute(connection, batch);
+  const written = await statementFor(batch).execute(connection, batch);
   return written.rows[0];
 }
 
-/** Rows that only some batches have, and how they are written. */
+/** A part of the statement that only some batches need, and how it is written. */
 interface Part {
-  readonly name: keyof BatchRows;
-  change(inputs: Inputs<WrittenBatch>): Change;
+  readonly name: string;
+  isIn(batch: CachedBatch): boolean;
+  change(inputs: Inputs<CachedBatch>, at: string, hasRare: boolean): Change;
 }
 
 /**
@@ -142,17 +145,19 @@ interface Part {
  * not cached: the statement adds to it, and fails above a limit or at a threshold.
  */
 const PARTS: readonly Part[] = [
-  { name: 'budgets', change: changeBudgets },
-  { name: 'limits', change: changeLimits },
-  { name: 'values', change: changeValues },
+  { name: 'settles', isIn: ({ rows }) => rows.settled.length > 0, change: endHolds },
+  { name: 'reserves', isIn: ({ reserves }) => reserves.length > 0, change: openNewHolds },
+  { name: 'budgets', isIn: ({ rows }) => rows.budgets.length > 0, change: changeBudgets },
+  { name: 'limits', isIn: ({ rows }) => rows.limits.length > 0, change: changeLimits },
+  { name: 'values', isIn: ({ rows }) => rows.values.length > 0, change: changeValues },
 ];
 
 const cachedStatements = new Map<string, Statement<CachedBatch, Answer>>();
 
 /** Returns the statement with the parts that a batch needs, and no other: Postgres starts each part, also for no row. */
-function statementFor(rows: BatchRows): Statement<CachedBatch, Answer> {
-  const hasRare = hasRareColumns(rows);
-  const parts = PARTS.filter(({ name }) => rows[name].length > 0);
+function statementFor(batch: CachedBatch): Statement<CachedBatch, Answer> {
+  const hasRare = hasRareColumns(batch.rows);
+  const parts = PARTS.filter(({ isIn }) => isIn(batch));
   const name = ['write_cached_batch', ...(hasRare ? ['rare'] : []), ...parts.map((part) => part.name)].join('_');
   const found = cachedStatements.get(name) ?? statement(name, (inputs) => writeCachedBatch(inputs, parts, hasRare));
   cachedStatements.set(name, found);
@@ -161,29 +166,34 @@ function statementFor(rows: BatchRows): Statement<CachedBatch, Answer> {
 
 /**
  * Returns the text of the statement that writes a batch that was decided from the cache: one transaction, which fails if the database has
- * changed. `billing.demand` raises when its condition is not true. `billing.demand_new` raises when the id of a reserve is settled, or that of a
- * refused one open; the primary key of `billing.hold` refuses a second hold of an admitted one. Postgres evaluates the demands in their order:
- * the first reads the result of the UPDATE of the accounts, which locks them, so the others run under the lock. An UPDATE that waited for a
- * lock compares the new row, and `demand_new` takes its own snapshots, so both see what was committed meanwhile.
+ * changed. `billing.demand` raises when its condition is not true. Postgres evaluates the demands in their order: the first reads the result
+ * of the UPDATE of the accounts, which locks them, so the others run under the lock. An UPDATE that waited for a lock compares the new row, and
+ * `demand_new` takes its own snapshots, so both see what was committed meanwhile.
  *
  * The bounds of the batch's time fail a statement that arrives late, after its batch was repeated on another connection.
  */
 function writeCachedBatch(inputs: Inputs<CachedBatch>, parts: readonly Part[], hasRare: boolean): string {
   const at = inputs.value((batch) => batch.at);
-  const holds = changeHolds(inputs, at, hasRare);
   const accounts = changeAccounts(inputs, true);
-  const projects = changeProjects(inputs, true);
-  const others = parts.map(({ change }) => change(inputs));
+  const others = [changeProjects(inputs, true), ...parts.map(({ change }) => change(inputs, at, hasRare))];
   const [earlyMs, lateMs] = [inputs.value((batch) => batch.earlyMs), inputs.value((batch) => batch.lateMs)];
-  const reserved = inputs.rows(RESERVED, (batch) => batch.reserves);
-  const notOpened = inputs.rows(RESERVED, (batch) => batch.notOpened);
-  return `WITH ${[accounts, projects, ...others, holds].map(({ changes }) => changes).join(', ')}
+  return `WITH ${[accounts, ...others].map(({ changes }) => changes).join(', ')}
     SELECT ${accounts.demand},
       billing.demand(extract(epoch FROM clock_timestamp() - ${at}::timestamptz)::float8 * 1000
         BETWEEN -${earlyMs}::float8 AND ${lateMs}::float8, 'the batch is of another moment'),
-      billing.demand_new(${reserved.arrays}, ${notOpened.arrays}),
-      ${[projects, holds, ...others].map(({ demand }) => demand).join(', ')},
+      ${others.map(({ demand }) => demand).join(', ')},
       pg_current_xact_id()::xid::text AS version, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now`;
+}
+
+/**
+ * Opens the holds of a batch's reserves. `billing.demand_new` raises when the id of a reserve is settled, or that of a refused one open; the
+ * primary key of `billing.hold` refuses a second hold of an admitted one.
+ */
+function openNewHolds(inputs: Inputs<CachedBatch>, at: string, hasRare: boolean): Change {
+  const changes = openHolds(inputs, at, hasRare);
+  const reserved = inputs.rows(RESERVED, (batch) => batch.reserves);
+  const notOpened = inputs.rows(RESERVED, (batch) => batch.notOpened);
+  return { changes, demand: `billing.demand_new(${reserved.arrays}, ${notOpened.arrays})` };
 }
 
 export interface CachedBatch extends WrittenBatch {

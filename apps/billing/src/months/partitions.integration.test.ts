@@ -167,7 +167,10 @@ test('the statements of a batch look only into the partitions of their months', 
 
   const within = { 'within a function': [thisMonth] };
   expect(await apply({ settles: [], reserves: [one] })).toEqual({ lock_accounts: [], read_batch: [thisMonth], write_batch: [], ...within });
-  expect(await apply({ settles: [makeSettle(one.holdId)], reserves: [other] })).toEqual({ write_cached_batch: [], ...within });
+  expect(await apply({ settles: [makeSettle(one.holdId)], reserves: [other] })).toEqual({
+    write_cached_batch_settles_reserves: [],
+    ...within,
+  });
   expect(await apply({ settles: [makeSettle(randomUUIDv7())], reserves: [] })).toEqual({
     lock_accounts: [],
     read_batch: [thisMonth],

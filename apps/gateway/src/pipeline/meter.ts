@@ -39,9 +39,9 @@ export class Meter {
     return this.reported ?? this.received.estimateUsage(this.quote);
   }
 
-  /** Tokens that the upstream counted and the hold does not cover. They are neither billed nor shown. */
-  get unbilledTokens(): number {
-    return sumTotal(this.used) - sumTotal(this.covered);
+  /** Returns the tokens that the upstream counted beyond `billed`: the hold does not cover them. They are neither billed nor shown. */
+  countUnbilled(billed: Usage): number {
+    return sumTotal(this.used) - sumTotal(billed);
   }
 
   /** Returns the part of the usage that the hold covers. It is billed, and it is shown. */

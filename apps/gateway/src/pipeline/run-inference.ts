@@ -142,7 +142,8 @@ export async function runInference(services: InferenceServices, call: InferenceC
   }
   const usage = meter.billable(outcome);
   record.usage = usage;
-  if (usage && meter.unbilledTokens > 0) record.unbilledTokens = meter.unbilledTokens;
+  const unbilledTokens = usage ? meter.countUnbilled(usage) : 0;
+  if (unbilledTokens > 0) record.unbilledTokens = unbilledTokens;
   const { upstream } = meter;
   const settlement = { holdId: ticket.holdId, accountId: ticket.accountId, reason: outcome, usage, upstream };
   // Such a request is exported in any case: billing then exports its settlement too.
