@@ -31,6 +31,7 @@ const KINDS: Record<string, Kind> = {
   Endpoint: 'request',
   EveryReplicaEndpoint: 'request',
   ReplicaEndpoint: 'request',
+  NamedEndpoint: 'request',
   StreamEndpoint: 'stream',
   Topic: 'event',
 };

@@ -109,4 +109,10 @@ export function listNamedCallers(subject: string, { names, mayPublish }: Users):
 }
 
 /** Queue groups by the first token of the subject. */
-const QUEUES: Record<string, string> = { billing: 'billing', catalog: 'catalog', inference: 'inference-proxy', payments: 'payments' };
+const QUEUES: Record<string, string> = {
+  billing: 'billing',
+  catalog: 'catalog',
+  inference: 'inference-proxy',
+  payments: 'payments',
+  policy: 'policy',
+};

@@ -162,7 +162,7 @@ const RULES: Record<string, (...values: any[]) => Schema> = {
   Networks: () => ({ maxItems: 64, examples: [['10.0.0.0/8']] }),
   TagNames: () => ({ maxItems: 16, examples: [['team']] }),
   TagValues: () => ({ maxProperties: 16, examples: [{ team: 'search' }] }),
-  AttributionOf: () => ({ maxProperties: 22, examples: [{ user: 'alice', client: 'OpenAI/Python', 'tag:team': 'search' }] }),
+  AttributionOf: () => ({ maxProperties: 24, examples: [{ user: 'alice', client: 'OpenAI/Python', 'tag:team': 'search' }] }),
   AttributionValue: () => ({ minLength: 1, maxLength: 256 }),
   ArrayUnique: () => ({ uniqueItems: true }),
 };

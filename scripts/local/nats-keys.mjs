@@ -12,6 +12,7 @@ export const NATS_USERS = /** @type {const} */ ([
   'payments',
   'cli',
   'internal',
+  'policy',
 ]);
 /** The users of config/nats-passwords.conf: the example of an internal service too. */
 export const PASSWORD_USERS = /** @type {const} */ ([...NATS_USERS, 'crawler']);

@@ -87,7 +87,7 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
       project: {
         select: true,
         insert: true,
-        update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'tags', 'open_holds', 'request_window'],
+        update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'tags', 'policy', 'open_holds', 'request_window'],
       },
       api_key: {
         select: true,

@@ -78,7 +78,9 @@ test('docs/nats-api.md has an example of each subject', () => {
   const asked = new Set(
     [...page.matchAll(/^nats .* request .*?(\S+) '\{/gm)].map(([, subject = '']) => subject.replace(/\.by\.crawler$/, '')),
   );
-  expect(everyEndpoint.map(({ subject }) => subject).filter((subject) => !asked.has(subject))).toEqual([]);
+  const isAsked = (subject: string): boolean =>
+    subject.endsWith('.*') ? [...asked].some((one) => one.startsWith(subject.slice(0, -1))) : asked.has(subject);
+  expect(everyEndpoint.map(({ subject }) => subject).filter((subject) => !isAsked(subject))).toEqual([]);
   const documented = new Set([...page.matchAll(/^nats .* subscribe (\S+)$/gm)].map(([, subject]) => subject));
   expect(everyTopic.map(({ subject }) => subject).filter((subject) => !documented.has(subject))).toEqual([]);
 });

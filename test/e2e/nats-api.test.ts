@@ -24,9 +24,12 @@ interface Example {
 }
 
 const PAGE = readFileSync('docs/nats-api.md', 'utf8');
-const EXAMPLES: Example[] = [
+const ON_PAGE: Example[] = [
   ...PAGE.matchAll(/^nats --context (\S+) (?:--timeout \S+ )?request (\S+) '(.*)'\n```\n\n```json\n([^`]*)```/gm),
 ].map(([, user, subject = '', payload = '', reply = '']) => ({ user: user as User, subject, payload, reply: JSON.parse(reply) }));
+/** Tollgate asks policies, and does not answer for them. */
+const isPolicyQuestion = ({ subject }: Example): boolean => subject.startsWith('policy.');
+const EXAMPLES = ON_PAGE.filter((example) => !isPolicyQuestion(example));
 const EVENTS = [...PAGE.matchAll(/^nats --context (\S+) subscribe (\S+)\n```\n\n```json\n([^`]*)```/gm)].map(
   ([, user, subject = '', event = '']) => ({ user: user as User, subject, event: JSON.parse(event) as unknown }),
 );
@@ -282,6 +285,15 @@ describe('the examples of the page', () => {
       ['billing.v1.budget.remove', 'not_found'],
     ]);
   });
+});
+
+test('the question to a policy and its verdict are those of the contract', () => {
+  const examples = ON_PAGE.filter(isPolicyQuestion).map(({ payload, reply }) => ({ request: JSON.parse(payload) as unknown, reply }));
+  expect(examples).toHaveLength(1);
+  for (const { request, reply } of examples) {
+    expect(listFaults('policy.v1.decide.*', 'request', request)).toBeUndefined();
+    expect(listFaults('policy.v1.decide.*', 'reply', reply)).toBeUndefined();
+  }
 });
 
 describe('invalid requests get typed errors', () => {

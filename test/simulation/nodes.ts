@@ -286,6 +286,7 @@ export class GatewayNode {
       billing,
       catalog: { model: () => this.model } as unknown as CatalogClient,
       inference: new InferenceClient(this.process),
+      policies: { apply: () => Promise.reject(new Error('no project of the simulation has a policy')) },
       settlements: new SettleOnEnd(billing, SILENT, { settleAnswerMs: 1_500, settlementsPendingMax: 10_000, settleFlushMs: 0 }),
     };
   }

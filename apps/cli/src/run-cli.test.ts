@@ -1070,7 +1070,7 @@ describe('an error is one line and an exit code', () => {
     ],
     [
       `project update ${ID}`,
-      'error: nothing to change: give --name, --rpm, --concurrency, --tpm, --model-limits, --tags, --enabled or --disabled\n',
+      'error: nothing to change: give --name, --rpm, --concurrency, --tpm, --model-limits, --tags, --policy, --enabled or --disabled\n',
     ],
     [
       `budget set --account ${ID} --period day --limit 1 --each-user --tag a=b`,

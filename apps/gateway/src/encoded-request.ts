@@ -24,6 +24,11 @@ export class EncodedRequest {
     this.size = size;
   }
 
+  /** Returns a copy of the JSON text, for a thread. */
+  copyJson(): Buffer<ArrayBuffer> {
+    return Buffer.from(this.json);
+  }
+
   /** Returns the JSON text once and releases it: its memory must not be held for the whole reply. */
   takeJson(): Uint8Array {
     const { json } = this;

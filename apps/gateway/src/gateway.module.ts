@@ -10,6 +10,7 @@ import { BillingReplicas } from './clients/billing-replicas.js';
 import { CatalogClient } from './clients/catalog.js';
 import { InferenceClient } from './clients/inference.js';
 import { OwnKeys } from './clients/own-keys.js';
+import { PolicyClient } from './clients/policy.js';
 import { QuoteKeys } from './clients/quote-keys.js';
 import { ServiceHolds } from './clients/service-holds.js';
 import { EstimateController } from './estimate.controller.js';
@@ -19,6 +20,7 @@ import { ActivityEvents } from './http/activity-events.js';
 import { BodyParser } from './http/bodies/body-parser.js';
 import { BodyWorkers, type StartWorker } from './http/bodies/body-workers.js';
 import { BodyReader } from './http/bodies/read-body.js';
+import { WorkerTexts } from './http/bodies/worker-texts.js';
 import { AccountController } from './http/endpoints/account.controller.js';
 import { ChildKeysController } from './http/endpoints/child-keys.controller.js';
 import { CountTokensController } from './http/endpoints/count-tokens.controller.js';
@@ -34,6 +36,8 @@ import { ErrorFilter } from './http/replies/error.filter.js';
 import { HttpServer } from './http/server/http-server.js';
 import { ItemsController } from './items/items.controller.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
+import { Policies } from './pipeline/policy/policies.js';
+import { PolicyTurns } from './pipeline/policy/policy-turns.js';
 import { Quotes } from './pipeline/quotes.js';
 import { SettleOnEnd } from './pipeline/settle-on-end.js';
 
@@ -88,12 +92,13 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
       // http
       provide(BodyReader, [], () => new BodyReader(config)),
       provide(BodyWorkers, [], () => new BodyWorkers(config, logger, startBodyWorker)),
+      provide(Policies, [BodyWorkers], (workers) => new Policies(new PolicyClient(messaging), new PolicyTurns(), new WorkerTexts(workers))),
       provide(BodyParser, [BodyWorkers], (workers) => new BodyParser(workers)),
       provide(
         GenerationHandler,
-        [CatalogClient, BillingClient, InferenceClient, SettleOnEnd, BodyReader, BodyParser, Quotes],
-        (catalog, billing, inference, settlements, bodies, parser, quotes) =>
-          new GenerationHandler({ catalog, billing, inference, settlements }, bodies, parser, quotes, config),
+        [CatalogClient, BillingClient, InferenceClient, SettleOnEnd, Policies, BodyReader, BodyParser, Quotes],
+        (catalog, billing, inference, settlements, policies, bodies, parser, quotes) =>
+          new GenerationHandler({ catalog, billing, inference, settlements, policies }, bodies, parser, quotes, config),
       ),
       provide(RequestRates, [], () => new RequestRates(config)),
       provide(EmptyAccounts, [BillingClient, CatalogClient, RequestRates], (...parts) => new EmptyAccounts(...parts)),

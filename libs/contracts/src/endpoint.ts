@@ -83,6 +83,15 @@ export class ReplicaEndpoint<Request extends object, Reply> extends Endpoint<Req
   }
 }
 
+/** Subjects that programs of the operator answer, one for each name: the last token of `subject` is `*`. */
+export class NamedEndpoint<Request extends object, Reply> extends Endpoint<Request, Reply> {
+  /** Returns the endpoint of one name. */
+  named(name: string): Endpoint<Request, Reply> {
+    const { subject, request, description: about, isRepeatable } = this;
+    return new Endpoint<Request, Reply>(subject.replace('*', name), request, { about, isRepeatable });
+  }
+}
+
 /** A subject answered by a stream of event batches over the framed stream of `libs/messaging`. */
 export class StreamEndpoint<Request extends object, Event> {
   declare readonly event: Event;

@@ -27,6 +27,7 @@ import * as inference from './inference.js';
 import * as items from './items.js';
 import * as panel from './panel.js';
 import * as payments from './payments.js';
+import * as policy from './policy.js';
 import * as probe from './probe.js';
 import * as proxyReplicas from './proxy-replicas.js';
 import * as replicas from './replica-status.js';
@@ -65,6 +66,7 @@ const MODULES = [
   gateway,
   items,
   inference,
+  policy,
   proxyReplicas,
   routeStatus,
   replicas,

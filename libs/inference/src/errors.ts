@@ -59,6 +59,8 @@ export interface GatewayErrorOptions {
   status?: number;
   type?: ErrorType;
   refusal?: Refusal;
+  /** Stands in journals for a `message` with words of another program, which may repeat the prompt. */
+  recordedMessage?: string;
 }
 
 /** A control character is six characters of JSON text, and agents show the message in one line. */
@@ -78,6 +80,7 @@ export class GatewayError extends Error {
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly refusal: Refusal | undefined;
+  readonly recordedMessage: string;
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -87,5 +90,6 @@ export class GatewayError extends Error {
     this.param = options.param;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.refusal = options.refusal;
+    this.recordedMessage = options.recordedMessage ?? message;
   }
 }

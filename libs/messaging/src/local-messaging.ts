@@ -37,7 +37,11 @@ export class LocalMessaging implements Messaging, ConfirmedPublisher {
     return this.nats.connected;
   }
 
-  request<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request, options: CallOptions = {}): Promise<Reply> {
+  request<Request extends object, Reply>(
+    endpoint: Endpoint<Request, Reply>,
+    payload: Request | EncodedJson,
+    options: CallOptions = {},
+  ): Promise<Reply> {
     const local = this.settings.exchange.find(endpoint.subject);
     if (local === undefined) return this.nats.request(endpoint, payload, options);
     return this.call(local, endpoint, payload, options) as Promise<Reply>;

@@ -10,6 +10,8 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** Sent in headers. */
   trace?: TraceContext | undefined;
+  /** Most bytes of the reply of a program that is not trusted. A longer one is `broken`, and never fetched in pieces. Default: `payloadBytesMax`. */
+  replyBytesMax?: number;
   /** The person or program behind an administrative change, sent in headers: the audit journal records it. */
   actor?: Actor;
 }
@@ -20,7 +22,11 @@ export interface CallOptions {
  * A refusal of the other service arrives as `ServiceError`, a failure of the transport as `MessagingError`.
  */
 export interface Messaging {
-  request<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request, options?: CallOptions): Promise<Reply>;
+  request<Request extends object, Reply>(
+    endpoint: Endpoint<Request, Reply>,
+    payload: Request | EncodedJson,
+    options?: CallOptions,
+  ): Promise<Reply>;
 
   /** Asks every replica, and resolves with at least one answer. Leaves out replicas that fail, unless all fail. */
   requestEvery<Request extends object, Reply>(

@@ -45,7 +45,11 @@ export class NatsMessaging implements Messaging, ConfirmedPublisher {
     return this.link.connected;
   }
 
-  request<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request, options: CallOptions = {}): Promise<Reply> {
+  request<Request extends object, Reply>(
+    endpoint: Endpoint<Request, Reply>,
+    payload: Request | EncodedJson,
+    options: CallOptions = {},
+  ): Promise<Reply> {
     return this.ask(call<Reply>, endpoint, payload, options);
   }
 
@@ -145,7 +149,10 @@ export class NatsMessaging implements Messaging, ConfirmedPublisher {
     const release = withdraw ?? onReleased;
     const requestOptions = { timeoutMs, headers, signal: options.signal, isRepeatable, isDirected };
     const subject = subjectFor(this.settings.service, endpoint);
-    const answer = send(this.link, subject, body, requestOptions, this.readReply<Reply>);
+    const { replyBytesMax } = options;
+    const read =
+      replyBytesMax === undefined ? this.readReply<Reply> : (reply: IncomingMessage) => this.readShort<Reply>(reply, replyBytesMax);
+    const answer = send(this.link, subject, body, requestOptions, read);
     return release === undefined ? answer : answer.finally(release);
   }
 
@@ -174,6 +181,11 @@ export class NatsMessaging implements Messaging, ConfirmedPublisher {
     if (bytes > this.link.payloadBytesMax) throw new MessagingError('broken', `The reply is too large: ${bytes} bytes.`);
     return withPayload(this.link, reply, (payload) => parseReply(payload) as Reply);
   };
+
+  private readShort<Reply>(reply: IncomingMessage, bytesMax: number): Reply | Promise<Reply> {
+    if (reply.data.length > bytesMax || announcedBytes(reply) > 0) throw new MessagingError('broken', 'The reply is too large.');
+    return this.readReply<Reply>(reply);
+  }
 
   private async shutDown(): Promise<void> {
     const { link } = this;

@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
-import { connect, headers, type NatsConnection, RequestStrategy } from 'nats';
+import { connect, headers, type Msg, type NatsConnection, RequestStrategy } from 'nats';
 import * as catalog from '#contracts/catalog.js';
-import { type Endpoint, ReplicaEndpoint, type StreamEndpoint, subjectFor } from '#contracts/endpoint.js';
-import { everyEndpoint as endpoints, everyStreamEndpoint as streams, everyTopic as topics } from '#contracts/every-contract.js';
+import { type Endpoint, NamedEndpoint, ReplicaEndpoint, type StreamEndpoint, subjectFor } from '#contracts/endpoint.js';
+import { everyEndpoint, everyStreamEndpoint as streams, everyTopic as topics } from '#contracts/every-contract.js';
 import { requestEstimate } from '#contracts/gateway.js';
 import * as inference from '#contracts/inference.js';
 import * as upstreamProbe from '#contracts/probe.js';
@@ -22,13 +22,18 @@ type User = (typeof USERS)[number];
 const makePassword = (user: User): string => `secret-of-${user}`;
 const variableName = (user: User): string => `NATS_${user.toUpperCase().replace('-', '_')}_PASSWORD`;
 
+/** Answers the gateway and calls nothing, so that it is none of the callers below. */
+const POLICY_PASSWORD = 'secret-of-policy';
 /** Environment of the server, read at every restart. */
 const environment: Record<string, string> = {
   ...Object.fromEntries(USERS.map((user) => [variableName(user), makePassword(user)])),
   NATS_CRAWLER_PASSWORD: 'secret-of-crawler',
+  NATS_POLICY_PASSWORD: POLICY_PASSWORD,
 };
+const endpoints = everyEndpoint.map((endpoint) => (endpoint instanceof NamedEndpoint ? endpoint.named('secrets') : endpoint));
 
 let server: TestNatsServer;
+let policy: NatsConnection;
 const services: NatsMessaging[] = [];
 const connections = new Connections(() => server.url);
 const as = (user: User): Promise<NatsMessaging> => connections.connect(user, { password: makePassword(user) });
@@ -123,6 +128,7 @@ const CALLERS: Record<string, User[]> = {
   'gateway.v1.item.settle': [],
   'gateway.v1.item.release': [],
   'inference.v1.route.status': ['cli', 'panel'],
+  'policy.v1.decide.secrets': ['gateway'],
   'service.v1.replica.status': ['cli', 'panel'],
   'panel.v1.invite.create': ['cli'],
   'panel.v1.member.plan': ['cli'],
@@ -206,6 +212,9 @@ beforeAll(async () => {
     panel: answering('panel.'),
     payments: answering('payments.'),
   };
+  policy = await connect({ servers: server.url, user: 'policy', pass: POLICY_PASSWORD, maxReconnectAttempts: -1 });
+  const answer = (subject: string): Uint8Array => Buffer.from(JSON.stringify(subject));
+  policy.subscribe('policy.v1.decide.secrets', { callback: (_, message) => message.respond(answer(message.subject)) });
   const ofEvery = answering('service.');
   for (const [user, controller] of Object.entries(controllers)) {
     services.push(await as(user as User));
@@ -214,6 +223,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  await policy?.close();
   await connections.closeAll();
   await server.stop();
 });
@@ -443,6 +453,54 @@ describe('as a user', () => {
         expect(await heardDuring(`${owner}.v1.event.*`, attack)).toEqual([]);
       },
     );
+  });
+
+  describe('with permission to answer only', () => {
+    /** Subjects of what a policy may not do, by what it tries. */
+    const FORBIDDEN = {
+      publish: [
+        'gateway.v1.event.requests-ended',
+        '_INBOX.gateway.0123456789abcdef01234567.c1',
+        'billing.v1.balance.get',
+        'policy.v1.decide.pii',
+      ],
+      subscribe: ['policy.v1.>', '_INBOX.gateway.>', 'inference.v1.generate', '$SRV.PING', '>'],
+    };
+
+    test.each([
+      ...FORBIDDEN.publish.map((subject) => ['publish', subject] as const),
+      ...FORBIDDEN.subscribe.map((subject) => ['subscription', subject] as const),
+    ])('a policy has no right of %s to %s', async (operation, subject) => {
+      const connection = await connect({ servers: server.url, user: 'policy', pass: POLICY_PASSWORD, reconnect: false });
+      const refusal = (async () => {
+        for await (const { permissionContext } of connection.status() as AsyncIterable<{ permissionContext?: object }>)
+          if (permissionContext) return permissionContext;
+        return undefined;
+      })();
+      if (operation === 'publish') connection.publish(subject);
+      else connection.subscribe(subject, { callback: () => undefined });
+      expect(await refusal).toMatchObject({ operation, subject });
+      await connection.close();
+    });
+
+    test('a policy answers a question once, and only while it is asked', async () => {
+      const asker = await connect({ servers: server.url, user: 'gateway', pass: makePassword('gateway'), reconnect: false });
+      const questions: Msg[] = [];
+      const subscription = policy.subscribe('policy.v1.decide.once', { callback: (_, message) => void questions.push(message) });
+      await policy.flush();
+      const inbox = '_INBOX.gateway.asker.once';
+      const heard: string[] = [];
+      const stop = subscribe(asker, inbox, (message) => heard.push(Buffer.from(message.data).toString()));
+      asker.publish('policy.v1.decide.once', '{}', { reply: inbox });
+      await eventually(() => questions.length === 1);
+      for (const word of ['first', 'second', 'third']) questions[0]?.respond(word);
+      await policy.flush();
+      await asker.flush();
+      expect(heard).toEqual(['first']);
+      stop();
+      subscription.unsubscribe();
+      await asker.close();
+    });
   });
 
   test('the cli discovers every service', async () => {

@@ -35,12 +35,12 @@ export class FakeMessaging implements Messaging {
 
   async request<Request extends object, Reply>(
     endpoint: Endpoint<Request, Reply>,
-    payload: Request,
+    payload: Request | EncodedJson,
     options: CallOptions = {},
   ): Promise<Reply> {
     const answer = this.answers.get(endpoint.subject);
     if (!answer) throw new Error(`the test does not answer ${endpoint.subject}`);
-    return (await answer(payload as never, options)) as Reply;
+    return (await answer(received(payload) as never, options)) as Reply;
   }
 
   /** Behaves like a service with one replica. */

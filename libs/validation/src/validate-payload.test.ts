@@ -76,6 +76,8 @@ const VALUES: unknown[] = [
     'openai-chat',
     'user',
     'tag:team',
+    'closed',
+    'embedding-input',
     'chat',
     'http://host/v1',
     'http://u:p@host',

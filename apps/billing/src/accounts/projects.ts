@@ -15,6 +15,7 @@ import { searchIn } from '../paging/search.js';
 import { lockAccount } from '../sql/lock-account.js';
 import { boundAccount } from './bound-account.js';
 import { isDuplicate, isMissing } from './prisma-errors.js';
+import { readPolicy, storePolicy } from './project-policy.js';
 
 /**
  * Adds a project to an account. A repeated request with the same id, account and name returns the project as it is now. One that a customer
@@ -65,10 +66,10 @@ async function sameProject(
 
 /**
  * Changes the given fields. New limits apply from the next reserve on.
- * @throws {ServiceError} `not_found`; `permission_denied` for a customer's limit above the operator's.
+ * @throws {ServiceError} `not_found`; `permission_denied` for a customer's limit above the operator's, or another policy of a customer.
  */
 export async function updateProject(prisma: PrismaClient, request: ProjectUpdateRequest, author = OWN_AUTHOR): Promise<Project> {
-  const { projectId: id, name, enabled, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits, tags } = request;
+  const { projectId: id, name, enabled, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits, tags, policy } = request;
   return audited(prisma, 'billing', author, async (tx) => {
     const found = await tx.project.findUnique({ where: { id } });
     if (!found) throw new ServiceError('not_found', 'There is no such project.', 'projectId');
@@ -77,10 +78,13 @@ export async function updateProject(prisma: PrismaClient, request: ProjectUpdate
     // Locked first, so that `before` is the row that this change replaces.
     await tx.$queryRaw`SELECT FROM billing.project WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
     const row = await tx.project.findUniqueOrThrow({ where: { id }, include: { limits: { where: { keyId: null } } } });
-    const data = { name, enabled, requestsPerMinuteMax, concurrencyMax, tags };
+    const data = { name, enabled, requestsPerMinuteMax, concurrencyMax, tags, policy: storePolicy(row.policy, policy, findLevel(author)) };
     const limits = await setLimits(tx, auditTarget(row), { tokensPerMinuteMax, modelLimits }, findLevel(author));
     const project = renderProject(await tx.project.update({ where: { id }, data }), limits);
-    const changed = changedFields({ modelLimits: undefined, operatorLimits: undefined, ...renderStoredProject(row) }, project);
+    const changed = changedFields(
+      { modelLimits: undefined, operatorLimits: undefined, policy: undefined, ...renderStoredProject(row) },
+      project,
+    );
     return { result: project, change: changed && { ...describeChange('project.update', project), ...changed } };
   });
 }
@@ -119,6 +123,7 @@ function renderProject(row: Prisma.ProjectModel, { tokensPerMinuteMax, modelLimi
     ...(modelLimits && { modelLimits: [...modelLimits] }),
     ...(operatorLimits && { operatorLimits }),
     tags: row.tags,
+    ...(row.policy !== null && { policy: readPolicy(row.policy) }),
     createdAt: row.createdAt.toISOString(),
   };
 }

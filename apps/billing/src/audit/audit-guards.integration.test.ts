@@ -50,6 +50,11 @@ const CHANGES: Record<string, Change> = {
     target: ({ projectId }) => `project/${projectId}`,
     sql: ({ projectId }) => `UPDATE billing.project SET requests_per_minute_max = 7 WHERE id = '${projectId}'`,
   },
+  'the policy of a project': {
+    constraint: 'project_policy_is_audited',
+    target: ({ projectId }) => `project/${projectId}`,
+    sql: ({ projectId }) => `UPDATE billing.project SET policy = '{}' WHERE id = '${projectId}'`,
+  },
   'a new key': {
     constraint: 'api_key_insert_is_audited',
     target: ({ keyId }) => `key/${other(keyId)}`,
@@ -120,7 +125,7 @@ describe.each(Object.entries(CHANGES))('%s', (_, { constraint, target, before, s
 
   test('is accepted with it, and without the trigger', async () => {
     await ledger.sql.query('BEGIN');
-    await ledger.sql.query(`DROP TRIGGER ${constraint} ON billing.${constraint.replace(/(_insert|_update)?_is_audited/, '')}`);
+    await ledger.sql.query(`DROP TRIGGER ${constraint} ON billing.${constraint.replace(/(_insert|_update|_policy)?_is_audited/, '')}`);
     await ledger.sql.query(sql(customer));
     await ledger.sql.query('SET CONSTRAINTS ALL IMMEDIATE');
     await ledger.sql.query('ROLLBACK');

@@ -1,6 +1,7 @@
 import { isUUID } from 'class-validator';
 import type { ChildKeyResolveRequest } from '#contracts/billing/child-keys.js';
 import type { ResolvedKey } from '#contracts/billing/keys.js';
+import type { ProjectPolicy } from '#contracts/billing/project-policy.js';
 import { parseSigned, provesSignature } from '#contracts/child-keys/child-key.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
@@ -12,7 +13,7 @@ import { storedDigest } from './key-digest.js';
 
 const SELECT_KEYS = `SELECT encode(k.digest, 'hex') AS digest, k.id::text AS "keyId", p.id::text AS "projectId", p.account_id::text AS "accountId",
       extract(epoch FROM k.expires_at - clock_timestamp())::float8 * 1000 AS "validForMs",
-      nullif(k.models, '{}') AS models, nullif(k.networks, '{}') AS networks, nullif(p.tags, '{}') AS tags,
+      nullif(k.models, '{}') AS models, nullif(k.networks, '{}') AS networks, nullif(p.tags, '{}') AS tags, p.policy,
       a.price_plan AS "pricePlan", a.next_price_plan AS "nextPricePlan", a.next_price_plan_from AS "nextPricePlanFrom",
       nullif(k.revoked_children, '{}') AS "revokedChildren", c.*
     FROM billing.api_key k JOIN billing.project p ON p.id = k.project_id JOIN billing.account a ON a.id = p.account_id
@@ -22,13 +23,14 @@ const SELECT_KEYS = `SELECT encode(k.digest, 'hex') AS digest, k.id::text AS "ke
 const FIND_KEYS = { name: 'find_keys', text: `${SELECT_KEYS} AND k.digest = ANY ($1::bytea[])` };
 const FIND_PARENTS = { name: 'find_parents', text: `${SELECT_KEYS} AND k.id = ANY ($1::uuid[])` };
 
-/** Null: the key has no such limit, its project no tags, its account no price plan. */
+/** Null: the key has no such limit, its project no tags or policy, its account no price plan. */
 interface KeyRow extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accountId'>, ChildBudget {
   digest: string;
   validForMs: number | null;
   models: string[] | null;
   networks: string[] | null;
   tags: string[] | null;
+  policy: ProjectPolicy | null;
   pricePlan: string | null;
   nextPricePlan: string | null;
   /** Null: there is no next plan. */
@@ -113,8 +115,8 @@ async function findKeys(connection: PgConnection, asked: readonly Asked[], peppe
 
 /** Without a pepper nobody learns the key that signs child keys. */
 function resolvedKey({ digest, childBudgetId, childLimit, revokedChildren, ...row }: KeyRow, pepper?: string): ResolvedKey {
-  const { validForMs, models, networks, tags, pricePlan, nextPricePlan, nextPricePlanFrom: from, ...key } = row;
-  const lists = { ...(models && { models }), ...(networks && { networks }), ...(tags && { tags }) };
+  const { validForMs, models, networks, tags, policy, pricePlan, nextPricePlan, nextPricePlanFrom: from, ...key } = row;
+  const lists = { ...(models && { models }), ...(networks && { networks }), ...(tags && { tags }), ...(policy && { policy }) };
   const plans = {
     ...(pricePlan !== null && { pricePlan }),
     ...(from !== null && { nextPricePlan: { pricePlan: nextPricePlan, from: from.toISOString() } }),

@@ -20,6 +20,7 @@ import {
 } from '../parameters.js';
 import { limitFields, morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
+import { policyParameters, readPolicy, renderPolicy } from './project-policy.js';
 
 const rpmOption = optional(rpm, 'maximum of requests in any minute');
 const concurrencyOption = optional(concurrency, 'maximum of concurrent requests');
@@ -73,7 +74,7 @@ export const projectCommands = [
   }),
   command({
     name: 'project update',
-    summary: 'Change the limits, name, tags or state of a project',
+    summary: 'Change the limits, name, tags, policy or state of a project',
     parameters: {
       projectId: argument(projectId, 'name or id of the project'),
       name: optional(text(200), 'display name'),
@@ -82,6 +83,7 @@ export const projectCommands = [
       tpm: optional(clearableNumber(tpm), "maximum of tokens in any minute; '' for none"),
       modelLimits: optional(modelLimits, "limits per minute of patterns of models, which replace those before; '' for none"),
       tags,
+      ...policyParameters,
       enabled: flag('accept its keys again'),
       disabled: flag('refuse its keys'),
     },
@@ -89,14 +91,16 @@ export const projectCommands = [
       'project update web --rpm 1200',
       'project update web --tags team,feature',
       "project update web --model-limits 'gpt-*=tpm:100000,rpm:60; o3=rpm:5'",
+      'project update web --policy secrets --policy-fail closed --policy-text',
       'project update web --disabled',
     ],
     endpoint: projectUpdate,
-    request: ({ projectId, name, rpm, concurrency, tpm, modelLimits, tags, enabled, disabled }) => {
+    request: ({ projectId, name, rpm, concurrency, tpm, modelLimits, tags, enabled, disabled, ...policyOptions }) => {
       if (enabled && disabled) throw new UsageError('--enabled and --disabled contradict each other');
-      if ([name, rpm, concurrency, tpm, modelLimits, tags, enabled, disabled].every((value) => value === undefined)) {
+      const policy = readPolicy(policyOptions);
+      if ([name, rpm, concurrency, tpm, modelLimits, tags, policy, enabled, disabled].every((value) => value === undefined)) {
         throw new UsageError(
-          'nothing to change: give --name, --rpm, --concurrency, --tpm, --model-limits, --tags, --enabled or --disabled',
+          'nothing to change: give --name, --rpm, --concurrency, --tpm, --model-limits, --tags, --policy, --enabled or --disabled',
         );
       }
       return {
@@ -107,6 +111,7 @@ export const projectCommands = [
         tokensPerMinuteMax: tpm === 0 ? null : tpm,
         modelLimits,
         tags,
+        policy,
         enabled: enabled ?? (disabled ? false : undefined),
       };
     },
@@ -122,6 +127,7 @@ function renderProject(project: Project): string {
     enabled: project.enabled,
     ...limitFields(project),
     ...(project.tags.length > 0 && { tags: project.tags.join(', ') }),
+    ...(project.policy && { policy: renderPolicy(project.policy) }),
     created: project.createdAt,
   });
 }

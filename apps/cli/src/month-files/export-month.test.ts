@@ -25,7 +25,7 @@ function serviceWith(lines: readonly string[]): Pick<Messaging, 'request'> {
     const next = Number(cursor) + 1;
     return { lines: lines[next - 1] ?? '', nextCursor: next < lines.length ? String(next) : null };
   };
-  return { request: async (_endpoint, payload) => read(payload) as never };
+  return { request: async (_endpoint, payload) => read(payload as { cursor?: string }) as never };
 }
 
 let out: string;

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { Delegation, ResolvedKey } from '#contracts/billing/keys.js';
+import type { ProjectPolicy } from '#contracts/billing/project-policy.js';
 import type { ChildLevel } from '#contracts/child-keys/child-key.js';
 import { type ChildParent, collectTags } from '#contracts/child-keys/narrow-child.js';
 import { modelMatcher } from '#contracts/rules/model-pattern.js';
@@ -8,6 +9,8 @@ import { modelMatcher } from '#contracts/rules/model-pattern.js';
 export interface Caller extends Pick<ResolvedKey, 'keyId' | 'projectId' | 'accountId'> {
   /** Names of the `metadata` pairs that are tags. Absent: none. */
   tags?: string[];
+  /** The policy that is asked before a hold. Absent: none. */
+  policy?: ProjectPolicy;
   /** Price plan of the account. Absent: list prices. */
   pricePlan?: string;
   /** Replaces `pricePlan` at its time, in milliseconds. Absent: nothing does. */
@@ -34,10 +37,11 @@ export interface ChildCaller {
 
 /** Compiles the lists of a key once, so that a request only looks them up, and one without lists does not. */
 export function toCaller({ validForMs, ...key }: ResolvedKey): Caller {
-  const { keyId, projectId, accountId, models, networks, tags, delegation, pricePlan, nextPricePlan: next } = key;
+  const { keyId, projectId, accountId, models, networks, tags, policy, delegation, pricePlan, nextPricePlan: next } = key;
   return {
     ...{ keyId, projectId, accountId },
     ...(tags && { tags }),
+    ...(policy && { policy }),
     ...(pricePlan !== undefined && { pricePlan }),
     ...(next && { nextPricePlan: { pricePlan: next.pricePlan ?? undefined, from: Date.parse(next.from) } }),
     ...(models && { mayUse: makeMatcher(models) }),

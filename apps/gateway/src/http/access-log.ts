@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from '#observability/logger.js';
+import type { InferenceRecord } from '../pipeline/run-inference.js';
 import { type ActivityEvents, listCalls } from './activity-events.js';
 import { CLIENT_DISCONNECTED, type GatewayMetrics } from './gateway-metrics.js';
 import type { HttpExchange } from './http-exchange.js';
@@ -59,6 +60,7 @@ export class AccessLog {
         ...inference,
         reserveMs: rounded(inference?.reserveMs),
         settleMs: rounded(inference?.settleMs),
+        policyMs: rounded(inference?.policyMs),
         requests: undefined,
         tokens: undefined,
         activity: undefined,
@@ -80,6 +82,7 @@ export class AccessLog {
       this.metrics.firstContentSeconds.observe({ labels: { stream }, value: (firstContentAt - startedAt) / 1000, exemplarLabels });
     const reserveMs = inference?.reserveMs;
     if (reserveMs !== undefined) this.metrics.reserveSeconds.observe({ labels: {}, value: reserveMs / 1000, exemplarLabels });
+    this.countPolicy(inference, exemplarLabels);
     const usage = inference?.usage;
     if (!usage) return;
     // Only catalog models reach a usage, so clients cannot create label values.
@@ -88,6 +91,13 @@ export class AccessLog {
     this.metrics.tokens.inc({ model, kind: 'cached' }, usage.cachedTokens);
     this.metrics.tokens.inc({ model, kind: 'output' }, usage.outputTokens);
     if (inference.unbilledTokens !== undefined) this.metrics.unbilledTokens.inc({ model }, inference.unbilledTokens);
+  }
+
+  /** Names of policies are the operator's, so clients cannot create label values. */
+  private countPolicy({ policy, policyOutcome, policyMs }: InferenceRecord = {}, exemplarLabels?: Record<string, string>): void {
+    if (policy === undefined || policyOutcome === undefined || policyMs === undefined) return;
+    this.metrics.policyDecisions.inc({ policy, outcome: policyOutcome });
+    this.metrics.policySeconds.observe({ labels: { policy }, value: policyMs / 1000, exemplarLabels });
   }
 }
 

@@ -106,7 +106,7 @@ function renderEnded({ exchange, status, endedAt }: Ended): EndedRequest {
     status,
     code: error?.code,
     ...(isRefused && {
-      message: error?.message.slice(0, REFUSAL_LENGTH_MAX),
+      message: error?.recordedMessage.slice(0, REFUSAL_LENGTH_MAX),
       refusal: error?.refusal,
       attribution: inference?.attribution,
     }),

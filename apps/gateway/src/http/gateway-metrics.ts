@@ -43,6 +43,13 @@ export function createGatewayMetrics(registry: Registry) {
       help: 'Seconds from the parsed request to its hold: the delay before the upstream is called',
       buckets: RESERVE_SECONDS,
     }),
+    policySeconds: histogramWithExemplars(registry, {
+      name: 'tollgate_gateway_policy_seconds',
+      help: 'Seconds from the question to a policy until the request goes on or is refused',
+      labelNames: ['policy'],
+      buckets: RESERVE_SECONDS,
+    }),
+    policyDecisions: counter('tollgate_gateway_policy_decisions_total', 'Requests that a policy was asked about', ['policy', 'outcome']),
     tokens: counter('tollgate_gateway_tokens_total', 'Tokens billed', ['model', 'kind']),
     unbilledTokens: counter(
       'tollgate_gateway_unbilled_tokens_total',

@@ -48,6 +48,13 @@ export function quoteRequest(model: Model, request: InferenceRequest | EncodedRe
   return { ...prices, amount, ...bounds };
 }
 
+/** Returns the quote with an output cap of at most `outputTokensCap`; the same one without it. */
+export function capOutput(quote: Quote, outputTokensCap: number | undefined): Quote {
+  if (outputTokensCap === undefined || quote.outputTokensMax <= outputTokensCap) return quote;
+  const bounds = { promptTokensMax: quote.promptTokensMax, outputTokensMax: outputTokensCap };
+  return { ...quote, ...bounds, amount: holdFor(bounds, quote.price) };
+}
+
 type Bounds = Pick<Quote, 'promptTokensMax' | 'promptTokensEstimate' | 'outputTokensMax' | 'embedding'>;
 
 function boundGeneration(model: Model, size: PromptSize, requested: number | undefined): Bounds {

@@ -56,7 +56,8 @@ async function setUp(answerMs = 1_000, pendingMax = 100) {
   const catalog = new CatalogClient(fakes.messaging, logger, 60_000);
   await catalog.refresh();
   const settlements = new SettleOnEnd(billing, logger, { settleAnswerMs: answerMs, settlementsPendingMax: pendingMax, settleFlushMs: 0 });
-  const services: InferenceServices = { catalog, billing, inference: new InferenceClient(fakes.messaging), settlements };
+  const policies = { apply: () => Promise.reject(new Error('the project has no policy')) };
+  const services: InferenceServices = { catalog, billing, inference: new InferenceClient(fakes.messaging), settlements, policies };
   const record: InferenceRecord = {};
   const reply = new RecordedReply();
   const run = (over: Partial<InferenceRequest> = {}, trace?: TraceContext, span?: Span) =>

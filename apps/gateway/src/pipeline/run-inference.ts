@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Attribution } from '#contracts/billing/attribution.js';
 import type { LimitLeft, SettleRequest } from '#contracts/billing/holds.js';
+import type { ProjectPolicy } from '#contracts/billing/project-policy.js';
 import type { Ticket } from '#contracts/inference.js';
 import { TOKENS_MAX } from '#contracts/rules/bounds.js';
 import type { Attempt } from '#inference/attempt.js';
@@ -18,7 +19,8 @@ import { type InferenceClient, inferenceError } from '../clients/inference.js';
 import type { EncodedRequest } from '../encoded-request.js';
 import { limitCost, type MaxCost } from './max-cost.js';
 import { Meter, type RequestOutcome } from './meter.js';
-import { type Quote, quoteRequest } from './quote.js';
+import type { Policies, PolicyOutcome } from './policy/policies.js';
+import { capOutput, type Quote, quoteRequest } from './quote.js';
 import { atQuotedPrice, type Promised, withinPromise } from './quotes.js';
 import { type Reply, stopError } from './reply.js';
 import { reserveError } from './reserve-error.js';
@@ -29,6 +31,7 @@ export interface InferenceServices {
   billing: BillingClient;
   inference: InferenceClient;
   settlements: SettleOnEnd;
+  policies: Pick<Policies, 'apply'>;
 }
 
 export interface InferenceCall {
@@ -43,6 +46,8 @@ export interface InferenceCall {
   promised?: Promised | undefined;
   /** Absent: the client sets no maximum. */
   maxCost?: MaxCost | undefined;
+  /** The highest output cap that the policy of the project allows. Absent: any. */
+  outputTokensCap?: number | undefined;
   /** Trace context of the client, if it sent one. */
   trace?: TraceContext | undefined;
   /** Absent while traces are not exported. */
@@ -56,8 +61,12 @@ export interface InferenceRecord {
   holdId?: string;
   /** Set with `holdId`: the most that the request could cost. */
   heldPicoUsd?: string;
-  /** Milliseconds from the parsed request to its hold. */
+  /** Milliseconds from the parsed request to its hold, without those of its policy. */
   reserveMs?: number;
+  /** The policy that was asked, what became of it, and the milliseconds that it took. Absent: the project has none. */
+  policy?: string;
+  policyOutcome?: PolicyOutcome;
+  policyMs?: number;
   /** The rest of the limits per minute; absent when billing did not say. */
   requests?: LimitLeft;
   tokens?: LimitLeft;
@@ -93,18 +102,20 @@ interface InferenceActivity {
 }
 
 /**
- * Runs one paid request, plain or streamed: quote → reserve → stream → settle → finish. Throws the `GatewayError` for the client. Settles
+ * Runs one paid request, plain or streamed: policy, where the project has one → quote → reserve → stream → settle → finish. Throws the `GatewayError` for the client. Settles
  * before it throws or finishes the reply, and waits for billing at most `settleAnswerMs`. For a disconnected client it returns after the
  * settle, or at once when the inference-proxy settles. If `reply.stopped` carries an error, that error is thrown, unless the reply was
  * complete before the cancel took effect.
  */
 export async function runInference(services: InferenceServices, call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
-  const startedAt = performance.now();
   const model = atQuotedPrice(services.catalog.model(call.request.model, call.caller), call.promised);
   record.model = model.id;
   record.stream = call.request.stream;
+  if (call.caller.policy !== undefined && !(await obeyPolicy(services, call, { policy: call.caller.policy, model }, reply, record))) return;
+  const startedAt = performance.now();
   const { activity } = record;
-  const quote = limitCost(withinPromise(quoteRequest(model, call.request), call.promised), call.maxCost);
+  const capped = capOutput(quoteRequest(model, call.request), call.outputTokensCap);
+  const quote = limitCost(withinPromise(capped, call.promised), call.maxCost);
   const { promptTokensEstimate, outputTokensMax } = quote;
   if (activity) Object.assign(activity, { promptTokensEstimate, outputTokensMax });
   reply.prepare?.(quote);
@@ -157,6 +168,33 @@ export async function runInference(services: InferenceServices, call: InferenceC
   if (outcome === 'client-disconnected') return;
   if (failure) throw failure;
   if (finished && usage) reply.finish(finished.reason, usage);
+}
+
+/**
+ * Asks the policy of the project, which may change the call. What it is asked about has passed the checks of a quote. Returns false when the
+ * client has disconnected meanwhile.
+ */
+async function obeyPolicy(
+  { policies }: InferenceServices,
+  call: InferenceCall,
+  { policy, model }: { policy: ProjectPolicy; model: Model },
+  { stopped }: Reply,
+  record: InferenceRecord,
+): Promise<boolean> {
+  const quote = quoteRequest(model, call.request);
+  const startedAt = performance.now();
+  record.policy = policy.name;
+  const span = call.span?.startChild('policy', 'client', { 'tollgate.policy': policy.name });
+  const question = { policy, quote, stopped, trace: sentContext(span, call.trace) };
+  const onOutcome = (outcome: PolicyOutcome): void => {
+    record.policyOutcome = outcome;
+    record.policyMs = performance.now() - startedAt;
+    span?.set({ 'tollgate.policy.outcome': outcome });
+  };
+  await underSpan(span, () => policies.apply(call, question, onOutcome));
+  const error = stopError(stopped);
+  if (error) throw error;
+  return !stopped.aborted;
 }
 
 async function reserve(

@@ -71,11 +71,15 @@ export class ProjectsController {
   }
 }
 
-/** The operator sets requests per minute and concurrency, because they protect the upstreams that all accounts share. */
+/**
+ * The operator sets requests per minute and concurrency, because they protect the upstreams that all accounts share, and policies, which are
+ * programs of the operator.
+ */
 function requireLimits(
   request: PanelRequest,
-  { requestsPerMinuteMax, concurrencyMax }: Pick<ProjectUpdateRequest, 'requestsPerMinuteMax' | 'concurrencyMax'>,
+  { requestsPerMinuteMax, concurrencyMax, policy }: Pick<ProjectUpdateRequest, 'requestsPerMinuteMax' | 'concurrencyMax' | 'policy'>,
   accountId: string,
 ): void {
-  if (requestsPerMinuteMax !== undefined || concurrencyMax !== undefined) requireCaller(request).access.require('accounts', accountId);
+  if ([requestsPerMinuteMax, concurrencyMax, policy].some((value) => value !== undefined))
+    requireCaller(request).access.require('accounts', accountId);
 }

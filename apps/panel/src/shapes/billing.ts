@@ -206,7 +206,7 @@ export type { Project, ProjectListReply };
 /** `POST /accounts/{a}/projects`. Replies `Project`. */
 export type ProjectCreateBody = Omit<ProjectCreateRequest, 'accountId'>;
 
-/** `PATCH /projects/{projectId}`. Replies `Project`. Changing the limits needs the permission `accounts`. */
+/** `PATCH /projects/{projectId}`. Replies `Project`. Changing the limits or the policy needs the permission `accounts`. */
 export type ProjectUpdateBody = Omit<ProjectUpdateRequest, 'projectId'>;
 
 /** `GET /requests/{requestId}` replies `BilledRequest`. */

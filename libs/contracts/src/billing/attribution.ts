@@ -5,7 +5,8 @@ import { CHILD_PATH } from '../rules/child-path.js';
 
 /**
  * Names that a request is attributed to, by dimension: `user`, `client`, `session`, `agent`, the `parent-agent` that started it, the `child`
- * key that made it (see `CHILD_PATH`), and `tag:<name>` for each tag. Dimensions that a request does not name are absent.
+ * key that made it (see `CHILD_PATH`), `tag:<name>` for each tag, and the `policy` that was asked about it, with the
+ * `policy-verdict`. Dimensions that a request does not name are absent.
  */
 export type Attribution = Record<string, string>;
 
@@ -15,11 +16,16 @@ export const ATTRIBUTION_LENGTHS = { user: 256, client: 64, session: 256, agent:
 export const PARENT_AGENT = 'parent-agent';
 /** The child key of a request, with its chain. A budget of it counts a request for each child key of the chain. */
 export const CHILD = 'child';
+/** The policy that was asked before the hold, and what it said: `allowed`, `changed` or `denied`, or `failed-open` or `failed-closed`. */
+export const POLICY = 'policy';
+export const POLICY_VERDICT = 'policy-verdict';
+/** Dimensions that no budget is of. */
+const UNBUDGETED: ReadonlySet<string> = new Set([PARENT_AGENT, POLICY, POLICY_VERDICT]);
 /** A dimension: `user`, `client`, `session`, `agent`, `child` or `tag:<name>`. A budget may count each of its values for itself. */
 export const DIMENSION = /^(user|client|session|agent|child|tag:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$/;
 /** No control characters and no halves of surrogate pairs: Postgres stores neither NUL nor a half. */
 const VALUE = /^[^\p{Cc}\p{Cs}]{1,256}$/u;
-const ENTRIES_MAX = 6 + TAGS_MAX;
+const ENTRIES_MAX = 8 + TAGS_MAX;
 /** Printable ASCII without outer spaces, which is its own normal form. */
 const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
@@ -122,7 +128,7 @@ function isAttribution(value: unknown): boolean {
 }
 
 function isDimension(name: string): boolean {
-  return name === PARENT_AGENT || DIMENSION.test(name);
+  return UNBUDGETED.has(name) || DIMENSION.test(name);
 }
 
 function isChildPath(text: unknown): boolean {

@@ -11,6 +11,7 @@ import {
 import { ListRequest, type NextPricePlan } from './accounts.js';
 import { Clearable, Id, Instant, ModelPatterns, NestedList, Networks, type Paged, Text } from './fields.js';
 import { ModelLimit, type OperatorLimits } from './model-limits.js';
+import type { ProjectPolicy } from './project-policy.js';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
@@ -33,6 +34,8 @@ export interface ResolvedKey {
   tags?: string[];
   /** Bounds of its child keys. Absent: no budget lets it have any. */
   delegation?: Delegation;
+  /** The policy that its project asks before a hold. Absent: none. */
+  policy?: ProjectPolicy;
   /** Price plan of its account. Absent: list prices. */
   pricePlan?: string;
   /** Replaces `pricePlan` for the requests that begin at its time or later. Absent: nothing does. */

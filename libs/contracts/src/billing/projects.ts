@@ -3,8 +3,9 @@ import { Endpoint } from '../endpoint.js';
 import { CONCURRENCY_MAX, MODEL_LIMITS_MAX, NAME_LENGTH_MAX, REQUESTS_PER_MINUTE_MAX, TOKENS_MAX } from '../rules/bounds.js';
 import { ListRequest } from './accounts.js';
 import { TagNames } from './attribution.js';
-import { Clearable, Id, NestedList, type Paged, Text } from './fields.js';
+import { Clearable, Id, Nested, NestedList, type Paged, Text } from './fields.js';
 import { ModelLimit, type OperatorLimits } from './model-limits.js';
+import { ProjectPolicy } from './project-policy.js';
 
 export class ProjectCreateRequest {
   /** Repeating it with the same id makes one project. Default: a new id. */
@@ -34,6 +35,8 @@ export interface Project {
   operatorLimits?: OperatorLimits;
   /** Names of `metadata` pairs of requests that are their tags. */
   tags: string[];
+  /** The policy that is asked before its requests make their holds. Absent: none. */
+  policy?: ProjectPolicy;
   createdAt: string;
   /** Source of the tenants file that owns it: the next apply takes back other changes. Absent: none does. */
   managedBy?: string;
@@ -60,11 +63,13 @@ export class ProjectUpdateRequest {
   @IsOptional() @NestedList(() => ModelLimit, MODEL_LIMITS_MAX) modelLimits?: ModelLimit[];
   /** Names of `metadata` pairs of requests that are their tags. */
   @IsOptional() @TagNames() tags?: string[];
+  /** The policy that is asked before its requests make their holds, whole. Null removes it. */
+  @Clearable() @Nested(() => ProjectPolicy) policy?: ProjectPolicy | null;
 }
 
-/** Replies `permission_denied` for a limit above the operator's, when a customer sets it. */
+/** Replies `permission_denied` for a limit above the operator's, or another policy, when a customer sets it. */
 export const projectUpdate = new Endpoint<ProjectUpdateRequest, Project>('billing.v1.project.update', ProjectUpdateRequest, {
-  about: 'Changes limits, name, tags or state',
+  about: 'Changes limits, name, tags, policy or state',
   isRecorded: true,
 });
 

@@ -29,6 +29,15 @@ export const TAGS_MAX = 16;
 /** Letters and digits first, so that a name is never empty, a sign or an option of a command. */
 export const TAG_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
+/** Name of a policy, and the last token of the subject on which it is asked. */
+export const POLICY_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
+/** Milliseconds that a request may wait for its policy. */
+export const POLICY_DEADLINE_MS_MAX = 5_000;
+/** Milliseconds that it waits where none are set. */
+export const POLICY_DEADLINE_MS_DEFAULT = 500;
+/** A request whose policy fails runs as it is, or is refused. */
+export const POLICY_FAIL_MODES = ['open', 'closed'] as const;
+
 /** Characters of a text that names are searched for. */
 export const SEARCH_LENGTH_MAX = 128;
 

@@ -23,6 +23,7 @@ import { hasEnded } from '../keys/key-list.js';
 import { keyTitle, keyWords } from '../keys/key-words.js';
 import { ROLE_NAMES } from '../members/role-names.js';
 import styles from './project.module.css';
+import { policyWords } from './project-policy.js';
 import { EditProject } from './projects.js';
 
 /** Amounts that requests change. */
@@ -243,7 +244,17 @@ function Budgets({ data: { budgets, keys } }: { data: ProjectDetails }) {
 }
 
 function Limits({ project }: { project: Project }) {
-  const { requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits = [], tags, projectId, createdAt, managedBy } = project;
+  const {
+    requestsPerMinuteMax,
+    concurrencyMax,
+    tokensPerMinuteMax,
+    modelLimits = [],
+    tags,
+    policy,
+    projectId,
+    createdAt,
+    managedBy,
+  } = project;
   return (
     <Card title="Limits" note="its keys share them">
       <dl className={styles.facts}>
@@ -252,6 +263,7 @@ function Limits({ project }: { project: Project }) {
         <Fact name="Tokens a minute">{tokensPerMinuteMax === null ? 'no limit' : count(tokensPerMinuteMax)}</Fact>
         {modelLimits.length > 0 && <Fact name="Limits by model">{modelLimits.map(({ model }) => model).join(', ')}</Fact>}
         {tags.length > 0 && <Fact name="Tags">{tags.join(', ')}</Fact>}
+        {policy && <Fact name="Policy">{policyWords(policy)}</Fact>}
         {managedBy !== undefined && <Fact name="Managed by">{managedBy}</Fact>}
         <Fact name="Created">{relativeTime(createdAt, Date.now())}</Fact>
         <Fact name="Id">

@@ -16,6 +16,7 @@ import { WithOwner } from '../../parts/managed.js';
 import { Money, OnePrecision } from '../../parts/money.js';
 import { Card, Empty, Page } from '../../parts/page.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
+import { changePolicy, PolicyFields, toTexts } from './project-policy.js';
 
 /** The projects of an account, with their limits and the cost of the month. */
 export function Projects() {
@@ -122,6 +123,7 @@ export function EditProject({ project, onMade, onClose }: EditProjectProps) {
   const [perMinute, setPerMinute] = useState(`${project?.requestsPerMinuteMax ?? ''}`);
   const [atOnce, setAtOnce] = useState(`${project?.concurrencyMax ?? ''}`);
   const [tokens, setTokens] = useState(`${project?.tokensPerMinuteMax ?? ''}`);
+  const [policy, setPolicy] = useState(toTexts(project?.policy));
   const limits = maySetLimits && {
     ...(perMinute && { requestsPerMinuteMax: Number(perMinute) }),
     ...(atOnce && { concurrencyMax: Number(atOnce) }),
@@ -131,7 +133,17 @@ export function EditProject({ project, onMade, onClose }: EditProjectProps) {
   const noTokens = maySetLimits && tokens === '' && project?.tokensPerMinuteMax && { tokensPerMinuteMax: null };
   const saving = useChange<Project>(() =>
     project
-      ? { method: 'PATCH', path: `/projects/${projectId}`, body: { name, enabled, ...limits, ...noTokens } satisfies ProjectUpdateBody }
+      ? {
+          method: 'PATCH',
+          path: `/projects/${projectId}`,
+          body: {
+            name,
+            enabled,
+            ...limits,
+            ...noTokens,
+            ...(maySetLimits && changePolicy(policy, project.policy)),
+          } satisfies ProjectUpdateBody,
+        }
       : { method: 'POST', path: `/accounts/${account}/projects`, body: { projectId, name, ...limits } satisfies ProjectCreateBody },
   );
   return (
@@ -175,6 +187,7 @@ export function EditProject({ project, onMade, onClose }: EditProjectProps) {
             placeholder="Default of the platform"
           />
           <LimitField label="Tokens a minute" max={TOKENS_MAX} value={tokens} onText={setTokens} />
+          {project && <PolicyFields texts={policy} onChange={setPolicy} />}
         </>
       )}
     </DialogForm>

@@ -168,6 +168,7 @@ type Belonging = Pick<EndedRequest, 'accountId' | 'projectId' | 'keyId' | 'model
 function renderTitle(dimension: string): string {
   if (dimension === 'parent-agent') return 'Started by';
   if (dimension === 'child') return 'Child key';
+  if (dimension === 'policy-verdict') return 'Verdict of the policy';
   return dimension.charAt(0).toUpperCase() + dimension.slice(1).replace(':', ' ');
 }
 
@@ -215,10 +216,14 @@ function Facts({ request, upstream, ending }: { request: Belonging; upstream: st
   );
 }
 
+/** Verdicts of policies in words; the others are words. */
+const VERDICTS: Record<string, string> = { 'failed-open': 'none: it failed, and the request ran', 'failed-closed': 'none: it failed' };
+
 /** What the request named. Users and values of tags lead to their requests. */
 function Attributed({ dimension, value, accountId }: { dimension: string; value: string; accountId: string | undefined }) {
   const { linkTo } = useSession();
   const tag = dimension.startsWith('tag:') ? dimension.replace('tag:', '') : undefined;
+  if (dimension === 'policy-verdict') return VERDICTS[value] ?? value;
   const filters = dimension === 'user' ? { user: value } : tag && { tag: `${tag}=${value}` };
   return filters ? <Link to={linkTo('requests', accountId) + writeFilters({ ...filters, range: '30d' })}>{value}</Link> : value;
 }
