@@ -38,3 +38,15 @@ test('the scripts of npm start and of the image use only packages that npm start
   expect(named.map(({ name }) => name)).toEqual(expect.arrayContaining(['prisma', '@swc/cli', 'openai']));
   expect(named.filter(({ name }) => !ofStart.has(name))).toEqual([]);
 });
+
+test('examples have the versions that their tests run with', () => {
+  const versions = { ...root.dependencies, ...tests.devDependencies };
+  const examples = readdirSync('examples').map((name) => ({ name, ...read(`examples/${name}/package.json`) }));
+  expect(examples.length).toBeGreaterThan(0);
+  const others = examples.flatMap(({ name, dependencies = {} }) =>
+    Object.entries(dependencies)
+      .filter(([used, version]) => versions[used] !== version)
+      .map(([used]) => `${name}: ${used}`),
+  );
+  expect(others).toEqual([]);
+});
