@@ -110,6 +110,7 @@ const TABLES: Record<string, Table> = {
       budget_held_not_negative: { held: -1 },
       budget_window_in_order: { window_end: `'2026-11-23Z'` },
       budget_dimension_check: { dimension: `'team'`, thresholds: `'{}'` },
+      budget_child_check: { dimension: `'child'`, period: `'day'`, thresholds: `'{}'` },
       budget_value_has_dimension: { value: `'alice'` },
       budget_counts_in_one_place: { dimension: `'user'`, thresholds: `'{}'`, spent: 1 },
       budget_of_each_value_has_no_thresholds: { dimension: `'user'`, thresholds: `'{50}'` },
