@@ -6,7 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { digestApiKey } from '#contracts/api-key.js';
-import type { AccountPlan } from '#contracts/billing/tenants.js';
+import { type AccountPlan, accountPlan } from '#contracts/billing/tenants.js';
 import type { Endpoint } from '#contracts/endpoint.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { longOr } from '#testing/long-run.js';
@@ -106,10 +106,10 @@ test('applied, its keys work; a second apply changes nothing; its export is equa
 });
 
 test('the command of the Job of the page writes a manifest of a Secret for each key', async () => {
-  const job = YAML.map(
-    (text) => parse(text) as { kind?: string; spec: { template: { spec: { initContainers: { command: string[] }[] } } } },
-  ).find(({ kind }) => kind === 'Job');
-  const [program, ...args] = job?.spec.template.spec.initContainers[0]?.command ?? [];
+  const job = parse(YAML.find((text) => text.includes('kind: Job')) ?? '') as {
+    spec: { template: { spec: { initContainers: { command: string[] }[] } } };
+  };
+  const [program, ...args] = job.spec.template.spec.initContainers[0]?.command ?? [];
   const here = args.map((arg) => arg.replace('/tenants/tenants.yaml', file).replace('/secrets', folder));
   expect(program).toBe('tollgate');
   expect(await tollgate(here)).toMatchObject({ code: 0, err: '' });
@@ -164,6 +164,25 @@ test('ended at any request, before or after it is served, and run again, it ends
       expect(new Set(made.map(({ key }) => digestApiKey(key))).size).toBe(6);
     }
   }
+});
+
+test('a key that a killed run makes after the next run has compared keeps the secret of the file', async () => {
+  await writeFile(file, `accounts: [{ name: ${name}, projects: [{ name: web, keys: [{ name: ci }] }] }]`);
+  const args = ['apply', '-f', file, '--secrets', secrets];
+  const late = (messaging: Messaging): Messaging => {
+    const request = async <Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> => {
+      const reply = await messaging.request(endpoint, payload, { timeoutMs: 30_000 });
+      if (endpoint.subject === accountPlan.subject && (await readSecrets(secrets)).length === 0) {
+        expect((await tollgate(args)).code).toBe(0);
+      }
+      return reply;
+    };
+    return { request, close: () => messaging.close() } as Partial<Messaging> as Messaging;
+  };
+  expect((await tollgate(args, late)).code).toBe(0);
+  const made = await readSecrets(secrets);
+  expect(made.map((one) => one.name)).toEqual(['ci']);
+  expect(await Promise.all(made.map(listModels))).toEqual([200]);
 });
 
 test('a file for secrets that cannot be written makes no key', async () => {

@@ -252,7 +252,7 @@ function amountIn(value: string, parse: (text: string) => bigint = parseUsd): bi
   }
 }
 
-function invalid(message: string): never {
+export function invalid(message: string): never {
   throw new InvalidArgumentError(message);
 }
 

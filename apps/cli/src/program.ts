@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import { BUILD } from '#config/version.js';
 import type { CliCommand } from './command.js';
-import { kebab, type Parameter } from './parameters.js';
+import { invalid, kebab, type Parameter } from './parameters.js';
 
 export interface ProgramOutput {
   writeOut(text: string): void;
@@ -86,5 +86,8 @@ function addCommand(parent: Command, word: string, command: CliCommand, run: Run
 function makeOption(name: string, { kind, short, placeholder, description, required, parse }: Parameter<unknown>): Option {
   if (kind === 'flag') return new Option(`--${kebab(name)}`, description);
   const flags = `${short === undefined ? '' : `-${short}, `}--${kebab(name)}`;
-  return new Option(`${flags} <${placeholder}>`, description).argParser(parse).makeOptionMandatory(required);
+  // A second value would take the place of the first in silence.
+  const parseOnce = (value: string, previous: unknown): unknown =>
+    previous === undefined ? parse(value) : invalid('The option can be given once.');
+  return new Option(`${flags} <${placeholder}>`, description).argParser(parseOnce).makeOptionMandatory(required);
 }

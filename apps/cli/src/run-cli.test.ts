@@ -1025,6 +1025,10 @@ describe('an error is one line and an exit code', () => {
       `topup --account ${ID} --usd 0 --payment-id p`,
       "error: option '--usd <dollars>' argument '0' is invalid. Must be a dollar amount above zero such as 25 or 12.50.\n",
     ],
+    [
+      'export --account acme --account beta',
+      "error: option '--account <account>' argument 'beta' is invalid. The option can be given once.\n",
+    ],
     ['balance --account=', "error: option '--account <account>' argument '' is invalid. Must be a name, an id, or the start of an id.\n"],
     [
       'budget show nonsense',

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { digestApiKey } from '#contracts/api-key.js';
 import { keyList } from '#contracts/billing/keys.js';
-import type { NewTenantKey, TenantChange } from '#contracts/billing/tenants.js';
+import { type AccountPlan, accountPlan, type NewTenantKey, type TenantChange } from '#contracts/billing/tenants.js';
 import { makeApiKey } from '#contracts/make-api-key.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { UsageError } from '../usage-error.js';
-import type { PlannedAccount } from './plan-file.js';
+import { PLAN_MS, type PlannedAccount } from './plan-file.js';
 import { type KeySecret, readSecrets, type SecretsFormat, writeSecrets } from './secrets-file.js';
+
+type KeyPlace = Pick<KeySecret, 'account' | 'project' | 'name'>;
 
 /** The keys that are new, by the names of their accounts. */
 export type NewKeys = ReadonlyMap<string, NewTenantKey[]>;
@@ -46,7 +48,7 @@ export async function keepSecrets(
   let isChanged = false;
   for (const place of wanted) {
     const found = kept.get(renderPlace(place));
-    if (found && !(await hasKey(messaging, found.keyId))) continue;
+    if (found && !((await hasKey(messaging, found.keyId)) && (await isStillNew(messaging, planned, place)))) continue;
     kept.set(renderPlace(place), { ...place, keyId: randomUUID(), key: makeApiKey() });
     isChanged = true;
   }
@@ -59,11 +61,13 @@ export async function keepSecrets(
   return new Map([...Map.groupBy(rows, ({ account }) => account)].map(([account, found]) => [account, found.map(({ row }) => row)]));
 }
 
-function listNewKeys(planned: readonly PlannedAccount[]): Pick<KeySecret, 'account' | 'project' | 'name'>[] {
-  return planned.flatMap(({ plan: { name: account, changes } }) =>
-    changes.flatMap(({ action, kind, project = '', key = '' }) =>
-      action === 'create' && kind === 'key' ? [{ account, project, name: key }] : [],
-    ),
+function listNewKeys(planned: readonly PlannedAccount[]): KeyPlace[] {
+  return planned.flatMap(({ plan }) => newKeysOf(plan));
+}
+
+function newKeysOf({ name: account, changes }: AccountPlan): KeyPlace[] {
+  return changes.flatMap(({ action, kind, project = '', key = '' }) =>
+    action === 'create' && kind === 'key' ? [{ account, project, name: key }] : [],
   );
 }
 
@@ -71,8 +75,16 @@ function isInvite({ action, kind, fields: [field] }: TenantChange): boolean {
   return kind === 'member' && action !== 'remove' && field?.field === 'invite';
 }
 
-function renderPlace({ account, project, name }: Pick<KeySecret, 'account' | 'project' | 'name'>): string {
+function renderPlace({ account, project, name }: KeyPlace): string {
   return JSON.stringify([account, project, name]);
+}
+
+/** Compares again: the apply of a run that was killed may have ended since the plan. Its key has the secret that is kept. */
+async function isStillNew(messaging: Messaging, planned: readonly PlannedAccount[], place: KeyPlace): Promise<boolean> {
+  const isPlace = (one: KeyPlace): boolean => renderPlace(one) === renderPlace(place);
+  const accounts = planned.filter(({ plan }) => newKeysOf(plan).some(isPlace)).map(({ account }) => account);
+  const { plans } = await messaging.request(accountPlan, { accounts }, { timeoutMs: PLAN_MS });
+  return plans.some((plan) => newKeysOf(plan).some(isPlace));
 }
 
 async function hasKey(messaging: Messaging, keyId: string): Promise<boolean> {
