@@ -95,9 +95,9 @@ function planProject(planning: Planning, wanted: TenantProject, stored: Project 
 
 function createWanted(planning: Planning, wanted: TenantProject, projectId: string, fields: ReturnType<typeof newFields>): void {
   const { accountId } = planning;
-  const { name, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, tags, enabled, modelLimits } = wanted;
+  const { name, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, tags, enabled, modelLimits, policy } = wanted;
   const own = { ...withoutAbsent({ tags, requestsPerMinuteMax, concurrencyMax }), ...withoutNull({ tokensPerMinuteMax }) };
-  const more = { ...(enabled === false && { enabled }), ...(modelLimits?.length && { modelLimits }) };
+  const more = { ...(enabled === false && { enabled }), ...(modelLimits?.length && { modelLimits }), ...(policy && { policy }) };
   planning.create('project', { project: name }, fields, async ({ joined, author, limits }) => {
     await createProject(joined, { projectId, accountId, name, ...own }, limits, author);
     if (Object.keys(more).length > 0) await updateProject(joined, { projectId, ...more }, author);
@@ -105,12 +105,12 @@ function createWanted(planning: Planning, wanted: TenantProject, projectId: stri
 }
 
 function storedProject(project: Project): Fields {
-  const { name, enabled, requestsPerMinuteMax, concurrencyMax, tags } = project;
+  const { name, enabled, requestsPerMinuteMax, concurrencyMax, tags, policy = null } = project;
   const { tokensPerMinuteMax, modelLimits } = storedLimits(project);
-  return { name, enabled, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits, tags: sortTexts(tags) };
+  return { name, enabled, requestsPerMinuteMax, concurrencyMax, tokensPerMinuteMax, modelLimits, tags: sortTexts(tags), policy };
 }
 
 function wantedProject(wanted: TenantProject): Fields {
-  const { name, enabled, tags } = wanted;
-  return { name, enabled, ...wantedLimits(wanted), tags: tags && sortTexts(tags) };
+  const { name, enabled, tags, policy } = wanted;
+  return { name, enabled, ...wantedLimits(wanted), tags: tags && sortTexts(tags), policy: policy && { ...policy } };
 }

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { digestApiKey } from '#contracts/api-key.js';
-import type { AccountPlan, NewTenantKey, TenantAccount } from '#contracts/billing/tenants.js';
+import type { ProjectPolicy } from '#contracts/billing/project-policy.js';
+import type { AccountPlan, NewTenantKey, TenantAccount, TenantBudget } from '#contracts/billing/tenants.js';
 import { TenantAccount as TenantAccountClass } from '#contracts/billing/tenants.js';
 import { makeApiKey } from '#contracts/make-api-key.js';
 import { createPrismaClient, type Prisma, type PrismaClient } from '#database/prisma-client.js';
@@ -319,6 +320,77 @@ test('an export is a wanted state in which nothing differs', async () => {
     webhooks: [{ url: 'https://hooks.example.com/secret-path', format: 'json', muted: true }],
   });
   expect(await plan(exported?.account as TenantAccount, true)).toMatchObject({ changes: [], kept: [], faults: [] });
+});
+
+test('a policy of a project is made, changed whole, exported and removed; an absent one stays', async () => {
+  const policy = { name: 'secrets', deadlineMs: 300, fail: 'closed', sendText: true } as const;
+  const withPolicy = (value?: ProjectPolicy | null): TenantAccount => ({
+    name,
+    projects: [{ name: 'web', policy: value as ProjectPolicy }],
+  });
+  const change = (before: unknown, after: unknown) => ({
+    ...{ action: 'change', kind: 'project', project: 'web' },
+    fields: [{ field: 'policy', before, after }],
+  });
+  const { accountId, changes } = (await apply(withPolicy(policy))).reply;
+  expect(changes.at(-1)).toEqual({
+    ...{ action: 'create', kind: 'project', project: 'web' },
+    fields: [{ field: 'policy', before: null, after: policy }],
+  });
+  const stored = async () => (await listProjects(ledger.prisma, { accountId })).projects[0]?.policy;
+  expect([await stored(), (await apply(withPolicy(policy))).reply.changes, (await apply(withPolicy())).reply.changes]).toEqual([
+    policy,
+    [],
+    [],
+  ]);
+  const [exported] = (await exportTenants(ledger.prisma, { accountId })).accounts;
+  expect(exported?.account.projects?.[0]?.policy).toEqual(policy);
+  expect((await plan(exported?.account as TenantAccount, true)).changes).toEqual([]);
+  const opened = { ...policy, fail: 'open', sendText: false } as const;
+  expect([(await apply(withPolicy(opened))).reply.changes, await stored()]).toEqual([[change(policy, opened)], opened]);
+  expect([(await apply(withPolicy(null))).reply.changes, await stored()]).toEqual([[change(opened, null)], undefined]);
+  expect((await exportTenants(ledger.prisma, { accountId })).accounts[0]?.account.projects?.[0]).not.toHaveProperty('policy');
+  const faulty = { name: 'Secrets', deadlineMs: 0, fail: 'closed', text: true } as unknown as ProjectPolicy;
+  const path = ['projects', 0, 'policy'];
+  expect((await plan(withPolicy(faulty))).faults).toEqual([
+    { path: [...path, 'text'], problem: 'is not a field' },
+    { path: [...path, 'name'], problem: 'must have 1 to 63 lower case letters, digits and hyphens' },
+    { path: [...path, 'deadlineMs'], problem: 'must not be less than 1' },
+    { path: [...path, 'sendText'], problem: 'is missing' },
+  ]);
+});
+
+test('a budget of each child key of an account, a project and a key is made, and differs in nothing afterwards', async () => {
+  const each = (limitUsd: string): TenantBudget => ({ period: 'total', limitUsd, dimension: 'child' });
+  const account: TenantAccount = {
+    name,
+    budgets: [each('3.00')],
+    projects: [{ name: 'web', budgets: [each('2.00')], keys: [{ name: 'ci', budgets: [each('1.00')] }] }],
+  };
+  const { accountId, changes } = (await apply(account, { newKeys: [makeKey('web', 'ci')] })).reply;
+  expect(summary({ changes: changes.filter(({ kind }) => kind === 'budget') })).toEqual([
+    'create budget web ci total usd of each child limitUsd',
+    'create budget web total usd of each child limitUsd',
+    'create budget total usd of each child limitUsd',
+  ]);
+  const [exported] = (await exportTenants(ledger.prisma, { accountId })).accounts;
+  const made = (limitUsd: string) => [{ ...each(limitUsd), timeZone: 'UTC', startDay: 1 }];
+  expect(exported?.account).toMatchObject({
+    budgets: made('3.00'),
+    projects: [{ budgets: made('2.00'), keys: [{ budgets: made('1.00') }] }],
+  });
+  expect([(await plan(account, true)).changes, (await plan(exported?.account as TenantAccount, true)).changes]).toEqual([[], []]);
+  const wrong: TenantAccount = {
+    name,
+    budgets: [
+      { ...each('1'), period: 'day' },
+      { ...each('1'), value: 'one' },
+    ],
+  };
+  expect((await plan(wrong)).faults).toEqual([
+    { path: ['budgets', 0, 'period'], problem: 'a budget of child keys is a total: each child key has a life of its own' },
+    { path: ['budgets', 1, 'value'], problem: 'a child key has its own limit, which it was made with' },
+  ]);
 });
 
 /** Owners by kind, as the lists show them. */

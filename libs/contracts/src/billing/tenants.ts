@@ -29,6 +29,7 @@ import {
 } from './fields.js';
 import { ModelLimit } from './model-limits.js';
 import { PLAN_PERIODS, type PlanPeriod } from './plans.js';
+import { ProjectPolicy } from './project-policy.js';
 import { WEBHOOK_FORMATS, type WebhookFormat } from './webhooks.js';
 
 /** Entries of one list of a tenants file. */
@@ -52,7 +53,7 @@ export class TenantBudget {
   @IsOptional() @IsInt() @Min(1) @Max(MONTH_START_MAX) startDay?: number;
   /** Percentages of the limit that are events. Default: 50, 80 and 100. Empty: none. */
   @IsOptional() @IsArray() @ArrayMaxSize(10) @IsInt({ each: true }) @Min(1, { each: true }) @Max(100, { each: true }) thresholds?: number[];
-  /** `user`, `client`, `session`, `agent` or `tag:<name>`: each of its values has the limit for itself. */
+  /** `user`, `client`, `session`, `agent`, `child` or `tag:<name>`: each of its values has the limit for itself. `child`: keys may make child keys. */
   @IsOptional() @Matches(DIMENSION) dimension?: string;
   /** With `dimension`: this value alone. */
   @IsOptional() @NormalizedValue() @AttributionValue() value?: string;
@@ -91,6 +92,8 @@ export class TenantProject {
   @IsOptional() @NestedList(() => ModelLimit, MODEL_LIMITS_MAX) modelLimits?: ModelLimit[];
   /** Names of `metadata` pairs of requests that are their tags. */
   @IsOptional() @TagNames() tags?: string[];
+  /** The policy that is asked before its requests make their holds, whole. Null: none. */
+  @Clearable() @Nested(() => ProjectPolicy) policy?: ProjectPolicy | null;
   @IsOptional() @NestedList(() => TenantBudget, ENTRIES_MAX) budgets?: TenantBudget[];
   @IsOptional() @NestedList(() => TenantKey, ENTRIES_MAX) keys?: TenantKey[];
 }
