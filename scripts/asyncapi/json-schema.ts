@@ -93,7 +93,7 @@ export class SchemaWriter {
     const properties = this.checker
       .getPropertiesOfType(type)
       .filter((property) => property.valueDeclaration || property.declarations?.length);
-    const required = properties.filter(({ flags }) => !(flags & ts.SymbolFlags.Optional)).map(({ name }) => name);
+    const required = properties.filter((property) => !isOptional(property)).map(({ name }) => name);
     return {
       type: 'object',
       properties: Object.fromEntries(properties.map((property) => [property.name, this.property(property)])),
@@ -165,6 +165,11 @@ const RULES: Record<string, (...values: any[]) => Schema> = {
   AttributionOf: () => ({ maxProperties: 24, examples: [{ user: 'alice', client: 'OpenAI/Python', 'tag:team': 'search' }] }),
   AttributionValue: () => ({ minLength: 1, maxLength: 256 }),
   ArrayUnique: () => ({ uniqueItems: true }),
+  // Those of the catalog file.
+  WholeNumber: (minimum, maximum) => ({ type: 'integer', minimum, maximum }),
+  Identifier: (maxLength) => ({ minLength: 1, maxLength }),
+  List: (minItems, maxItems) => ({ minItems, maxItems }),
+  SetOf: () => ({ uniqueItems: true }),
 };
 /** Decorators that repeat the type, or that a schema cannot express. */
 const SILENT = new Set([
@@ -180,6 +185,8 @@ const SILENT = new Set([
   'Transform',
   'Satisfies',
   'ValidateBy',
+  ...['Optional', 'TrueOrFalse', 'OneOf', 'Fields', 'ValidateNested', 'Type', 'Percent', 'UsdEach', 'UsdPerMillionTokens'],
+  ...['BaseUrl', 'KeyVariable', 'SecretFileName', 'UrlPath', 'UpstreamProxy'],
 ]);
 
 function evaluate(left: Argument, operator: string, right: Argument): number {
@@ -198,6 +205,12 @@ function amount(name: string, { type }: Schema): Schema {
 function described(symbol: ts.Symbol, checker: ts.TypeChecker): Pick<Schema, 'description'> {
   const description = ts.displayPartsToString(symbol.getDocumentationComment(checker));
   return description ? { description } : {};
+}
+
+/** An initial value is the default of a property that may be absent. */
+function isOptional({ flags, valueDeclaration }: ts.Symbol): boolean {
+  const hasDefault = valueDeclaration && ts.isPropertyDeclaration(valueDeclaration) && valueDeclaration.initializer !== undefined;
+  return Boolean(flags & ts.SymbolFlags.Optional) || Boolean(hasDefault);
 }
 
 function isOurs(symbol: ts.Symbol): boolean {

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { everyEndpoint, everyStreamEndpoint, everyTopic } from '#contracts/every-contract.js';
 
@@ -34,10 +35,19 @@ test('docs/asyncapi.yaml is current (node scripts/asyncapi.ts writes it)', () =>
   expect({ status, current: stdout === text }).toEqual({ status: 0, current: true });
 });
 
-test('docs/tenants.schema.json is current (node scripts/tenants-schema.ts writes it)', () => {
+test('the schemas of the tenants file and the catalog file are current (node scripts/tenants-schema.ts writes them)', () => {
   const env = { ...process.env, NODE_OPTIONS: '' };
   const { stdout, status } = spawnSync(process.execPath, ['scripts/tenants-schema.ts', '--print'], { encoding: 'utf8', env });
-  expect({ status, current: stdout === readFileSync('docs/tenants.schema.json', 'utf8') }).toEqual({ status: 0, current: true });
+  const committed = ['tenants', 'catalog'].map((file) => readFileSync(`docs/${file}.schema.json`, 'utf8'));
+  expect({ status, current: stdout === committed.join('') }).toEqual({ status: 0, current: true });
+});
+
+test('the schema of the catalog file accepts that of the repository, and no misspelt field', () => {
+  const validate = new Ajv2020({ strict: false }).compile(JSON.parse(readFileSync('docs/catalog.schema.json', 'utf8')) as object);
+  const catalog = parse(readFileSync('config/catalog.yaml', 'utf8')) as { models: object[] };
+  expect([validate(catalog), validate.errors]).toEqual([true, null]);
+  const [model, ...others] = catalog.models;
+  expect(validate({ ...catalog, models: [{ ...model, contextToken: 1 }, ...others] })).toBe(false);
 });
 
 test('is valid AsyncAPI 3; an invalid document fails', () => {
