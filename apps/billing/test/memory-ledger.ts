@@ -2,7 +2,8 @@ import type { TokenUsage } from '#contracts/billing/holds.js';
 import { parsePrice } from '#money/price-plan.js';
 import type { AccountState, Applied, Batch, BatchState, HoldTimes, KeyState, ProjectState } from '../src/batch/batch.js';
 import { foldBatch } from '../src/batch/fold-batch.js';
-import { billableUsage, type Hold, type ReapedHold, sumTokens } from '../src/batch/hold.js';
+import { billedUsage, type Hold, type ReapedHold, sumTokens } from '../src/batch/hold.js';
+import { type ServiceState, serviceAt } from '../src/batch/service-state.js';
 import { type BudgetState, type Budgets, budgetTarget, type ValueChange, type ValueCount, valueKey } from '../src/budgets/budget.js';
 import { windowAt } from '../src/calendar/budget-window.js';
 import type { RateLimitState, RateLimits } from '../src/limits/rate-limit.js';
@@ -21,6 +22,9 @@ export class MemoryLedger {
   readonly holds = new Map<string, Hold>();
   readonly settlements = new Map<string, bigint>();
   readonly reaped = new Map<string, ReapedHold>();
+  readonly services = new Map<string, ServiceState>();
+  /** Services of the settled holds for items. */
+  private readonly settledServices = new Map<string, string>();
   private detachedBelow = '';
 
   /** True when the last batch needed the counts of users and tags. */
@@ -50,11 +54,13 @@ export class MemoryLedger {
     for (const project of rows.projects) this.projects.set(project.projectId, project);
     for (const budget of rows.budgets) this.budgets.set(budget.budgetId, budget);
     for (const limit of rows.limits) this.limits.set(limit.targetId, limit);
+    for (const service of rows.services) this.services.set(service.service, service);
     for (const { holdId, cost, over, reason, charge, usage } of rows.settled) {
       const hold = this.holds.get(holdId);
       if (!hold) throw new Error(`hold ${holdId} was not there`);
       this.holds.delete(holdId);
       this.settlements.set(holdId, cost);
+      if (hold.service !== undefined) this.settledServices.set(holdId, hold.service);
       if (reason === 'lease-expired')
         this.reaped.set(holdId, { ...hold, billed: cost, over, usedTokens: sumTokens(usage), charged: charge });
     }
@@ -64,7 +70,7 @@ export class MemoryLedger {
     }
     for (const { holdId } of rows.tombstones) this.settlements.set(holdId, 0n);
     for (const { reserve, planPart, grantId, leaseUntil, tokens } of rows.opened) {
-      const { holdId, accountId, projectId, keyId, attribution, amountTokens, model } = reserve;
+      const { holdId, accountId, projectId, keyId, attribution, amountTokens, model, item } = reserve;
       const price = parsePrice(reserve.price);
       const amount = BigInt(reserve.amountPicoUsd);
       const payer = toPayer({ accountId, projectId, keyId, attribution }, this.keys.get(keyId));
@@ -74,6 +80,7 @@ export class MemoryLedger {
         leaseUntil,
         ...(amountTokens !== undefined && { amountTokens }),
         ...(tokens !== undefined && { tokens, model }),
+        ...(item && { service: item.service }),
       };
       this.holds.set(holdId, { holdId, ...payer, createdAt: now, amount, planPart, grantId, ...rest });
     }
@@ -90,8 +97,9 @@ export class MemoryLedger {
       const isAbove = limit !== null && spent + held > (ownLimit !== undefined && ownLimit < limit ? ownLimit : limit);
       return isAbove || (change.nextThreshold !== null && spent >= change.nextThreshold);
     };
-    // A late settlement always takes the lock, which reads the counts.
-    this.isExact = applied.rows.values.some(exceeds) || applied.rows.late.length > 0;
+    // Late settlements and items of services always take the lock, which reads the counts.
+    const takesLock = applied.rows.late.length > 0 || (others.services?.size ?? 0) > 0;
+    this.isExact = applied.rows.values.some(exceeds) || takesLock;
     return this.isExact ? foldBatch({ ...others, ...(values && { values }) }, batch, this.times) : applied;
   }
 
@@ -114,7 +122,7 @@ export class MemoryLedger {
 
   meter(holdId: string, usage: TokenUsage, leaseUntil: number): void {
     const hold = this.holds.get(holdId);
-    if (hold) this.holds.set(holdId, { ...hold, meter: billableUsage(usage), leaseUntil });
+    if (hold) this.holds.set(holdId, { ...hold, meter: billedUsage(hold, usage), leaseUntil });
   }
 
   /** Detaches the settlements of lower ids. */
@@ -154,9 +162,21 @@ export class MemoryLedger {
       limits: this.findLimits([...reserved, ...holds.values()]),
       holds,
       settlements: new Map([...this.settlements].filter(([id]) => ids.has(id))),
+      settledServices: this.settledServices,
+      services: this.readServices(
+        [...holds.values(), ...reaped.map(([, hold]) => hold), ...reserves.flatMap(({ item }) => item ?? [])],
+        now,
+      ),
       reaped: new Map(reaped),
       detached: new Set([...ids].filter((id) => id < this.detachedBelow)),
     };
+  }
+
+  /** A service that is named for the first time has used nothing. */
+  private readServices(named: readonly { service?: string }[], now: number): Map<string, ServiceState> {
+    const names = named.flatMap(({ service }) => service ?? []);
+    const none = { day: 0, spent: 0n, held: 0n, openHolds: 0, dayMax: null, openHoldsMax: null };
+    return new Map(names.map((service) => [service, frozen(serviceAt(this.services.get(service) ?? { service, ...none }, now))]));
   }
 
   private listValues(budgets: Budgets): Map<string, ValueCount> {

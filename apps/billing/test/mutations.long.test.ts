@@ -7,6 +7,7 @@ import { MUTATIONS_OF_DETACHED_MONTHS } from './mutations/detached-months.js';
 import { MUTATIONS_OF_EVENTS } from './mutations/events.js';
 import { MUTATIONS_OF_HOLD_LIFE } from './mutations/hold-life.js';
 import { MUTATIONS_OF_HOLDS } from './mutations/holds.js';
+import { MUTATIONS_OF_ITEMS } from './mutations/items.js';
 import { MUTATIONS_OF_MONEY } from './mutations/money.js';
 import type { Mutation } from './mutations/mutation.js';
 
@@ -20,6 +21,7 @@ const MUTATIONS: Mutation[] = [
   MUTATIONS_OF_EVENTS,
   MUTATIONS_OF_HOLD_LIFE,
   MUTATIONS_OF_HOLDS,
+  MUTATIONS_OF_ITEMS,
   MUTATIONS_OF_MONEY,
 ].flatMap((byFile) =>
   Object.entries(byFile).flatMap(([file, mutations]) =>

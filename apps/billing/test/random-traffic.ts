@@ -27,6 +27,8 @@ export interface Tenant {
 const CLOCK_START = Date.parse('2027-01-15T07:55:00Z');
 const BUDGET_ZONE = 'America/Los_Angeles';
 
+const DAY_MS = 86_400_000;
+
 const AMOUNT_MAX = 1_000;
 const TOKENS_MAX = 200;
 
@@ -58,6 +60,16 @@ export class RandomTraffic {
   /** The top-up that each customer starts with. */
   get topup(): bigint {
     return this.hasCreditLines ? 300n : 3_000n;
+  }
+
+  /** Lets the time pass until a minute after the next midnight (UTC), at which the days of services begin. */
+  sleepPastMidnight(): void {
+    this.now = (Math.floor(this.now / DAY_MS) + 1) * DAY_MS + 60_000;
+  }
+
+  /** Names of the services whose items are used: those of the customers, so that each seed has its own. */
+  get services(): string[] {
+    return ['sim-crawler', 'sim-gpu'].map((name) => `${name}-${this.tenants[0]?.accountId.slice(0, 8)}`);
   }
 
   next(): Step {
@@ -125,7 +137,7 @@ export class RandomTraffic {
 
   private settleOnce(): Settle[] {
     const holds = Array.from({ length: this.below(4) }, () => this.unsettled.shift()).filter((hold) => hold !== undefined);
-    return holds.map((hold) => ({ ...hold, reason: 'completed', usage: this.usage(), upstream: 'local' }));
+    return holds.map((hold) => ({ ...hold, ...this.nameCaller(hold.holdId), reason: 'completed', usage: this.usage(), upstream: 'local' }));
   }
 
   /** A round of the reaper, with some live leases and a hold settled in the same batch. */
@@ -148,7 +160,29 @@ export class RandomTraffic {
       reason,
       usage: billed ? this.usage() : undefined,
       upstream: 'local',
+      ...this.nameCaller(holdId),
     };
+  }
+
+  /** A service ends the holds of its items. Some holds of all kinds are asked for by the wrong service. */
+  private nameCaller(holdId: string): Pick<Settle, 'service'> {
+    const { item } = this.makeItem(holdId);
+    if (holdId.at(-3) === '0') return { service: this.services[item?.service === this.services[0] ? 1 : 0] as string };
+    return item ? { service: item.service } : {};
+  }
+
+  /** A fifth of the holds is for an item of a service, whose ceilings change from one reserve to the next. */
+  private makeItem(holdId: string): Pick<ReserveRequest, 'item' | 'leaseMs'> {
+    const digit = Number.parseInt(holdId.at(-7) ?? '', 16);
+    const other = Number.parseInt(holdId.at(-3) ?? '', 16);
+    const [crawler = '', gpu = ''] = this.services;
+    const leaseMs = other % 4 === 0 ? { leaseMs: 5_000 * (1 + other) } : {};
+    if (digit < 2) {
+      const ceilings = { dayMaxPicoUsd: other < 12 ? '2500' : '1200', openHoldsMax: 2 + (other % 3) };
+      return { item: { service: crawler, quantityMax: 1 + other, ...ceilings }, ...leaseMs };
+    }
+    if (digit > 2) return {};
+    return { item: { service: gpu, quantityMax: 1 + other, ...(other % 2 === 1 && { dayMaxPicoUsd: '900' }) }, ...leaseMs };
   }
 
   private reserve(): ReserveRequest {
@@ -167,7 +201,7 @@ export class RandomTraffic {
     const again = this.recent.length > 0 && this.chance(0.1);
     const { holdId } = again ? this.pickOne(this.recent) : this.remember(accountId);
     const wrongKey = this.chance(0.02);
-    return {
+    const reserve: ReserveRequest = {
       holdId,
       accountId,
       projectId,
@@ -182,6 +216,10 @@ export class RandomTraffic {
       ...this.nameChild(holdId, this.chance(0.8) ? { ...this.attribution(), ...nameSession(holdId) } : undefined),
       ...nameSessionLimit(holdId),
     };
+    const { item, leaseMs } = this.makeItem(holdId);
+    if (!item) return reserve;
+    const { tokensMax, amountTokens, ...others } = reserve; // items have no tokens
+    return { ...others, model: `${item.service}/page-fast`, price: PRICE_OF_ITEM, item, ...(leaseMs !== undefined && { leaseMs }) };
   }
 
   /** Where child keys have a budget, a quarter of the requests come from one. */
@@ -208,8 +246,10 @@ export class RandomTraffic {
 
   private usage(): TokenUsage {
     const scale = this.pickOne([1, 0.1]); // large usages mostly cost the whole hold
+    const promptTokens = this.below(100 * scale);
     return {
-      promptTokens: this.below(100 * scale),
+      promptTokens,
+      quantity: promptTokens % 20, // of a request to a model it counts nothing
       cachedTokens: this.below(60 * scale),
       ...(this.chance(0.3) && { cacheWriteTokens: this.below(50 * scale), cacheWrite1hTokens: this.below(50 * scale) }),
       ...(this.chance(0.15) && { tier: this.pickOne(['flex', 'priority', 'unknown']) }),
@@ -290,6 +330,11 @@ const CHILDREN = [
   childId(60, 6),
   `${REVOKED_CHILD}.${childId(4_000, 8)}`,
 ];
+
+const PRICE_OF_ITEM: PinnedPrice = {
+  ...{ version: 10, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0' },
+  requestPicoUsd: '23',
+};
 
 const PRICES: PinnedPrice[] = [
   { version: 1, inputPicoUsd: '3', cachedInputPicoUsd: '1', outputPicoUsd: '5' },

@@ -1,6 +1,14 @@
 import type { Attribution } from '#contracts/billing/attribution.js';
 import type { BudgetPeriod, BudgetUnit } from '#contracts/billing/budgets.js';
-import type { LimitLeft, PinnedPrice, ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
+import type {
+  LimitLeft,
+  PinnedPrice,
+  ReserveOutcome,
+  ReserveRequest,
+  ServiceCeiling,
+  SettleOutcome,
+  TokenUsage,
+} from '#contracts/billing/holds.js';
 import { modelMatcher } from '#contracts/rules/model-pattern.js';
 import type { Batch, BatchOutcomes, HoldTimes, Settle } from '../src/batch/batch.js';
 import { type BudgetWindow, windowAt } from '../src/calendar/budget-window.js';
@@ -31,6 +39,15 @@ interface ModelHold {
   tokens: number | undefined;
   leaseUntil: number;
   meter: TokenUsage | undefined;
+  /** The service whose item it is for. */
+  service: string | undefined;
+}
+
+/** A charge of a service, negative when a late settlement gives back. */
+interface ModelCharge {
+  service: string | undefined;
+  at: number;
+  amount: bigint;
 }
 
 export interface ModelAccount {
@@ -138,6 +155,9 @@ export class SerialModel {
   /** Holds that the reaper ended, without a late settlement. */
   readonly reaped = new Map<string, ModelHold>();
   /** Sources of the bills of the reaper. */
+  private readonly charges: ModelCharge[] = [];
+  /** Ceilings of services, as of the last reserve. */
+  private readonly ceilings = new Map<string, { dayMax: bigint | null; openHoldsMax: number | null }>();
   private readonly paid = new Map<string, { fromPlan: bigint; fromTopup: bigint; grantId: string | undefined }>();
 
   constructor(private readonly times: HoldTimes) {}
@@ -200,32 +220,46 @@ export class SerialModel {
     return new Map(used.filter(([, { spent, held }]) => spent > 0n || held > 0n));
   }
 
+  /** Returns what a service has spent on the day of `now` (UTC), holds, and has open, of all accounts. */
+  sumService(service: string, now: number): { spent: bigint; held: bigint; openHolds: number } {
+    const open = [...this.holds.values()].filter((hold) => hold.service === service);
+    const ofDay = this.charges.filter((charge) => charge.service === service && dayOf(charge.at) === dayOf(now));
+    return { spent: sum(ofDay.map(({ amount }) => amount)), held: sum(open.map(({ amount }) => amount)), openHolds: open.length };
+  }
+
+  /** Returns the service that an opened hold is for an item of. */
+  findService(holdId: string): string | undefined {
+    return this.opened.get(holdId)?.service;
+  }
+
   private settle(settles: readonly Settle[], now: number): SettleOutcome[] {
     const ended = new Map<Settle, ModelHold>();
     const late: { holdId: string; accountId: string; due: bigint }[] = [];
     const end = (settle: Settle): SettleOutcome['status'] => {
       if (settle.holdId < this.detachedBelow) return 'unknown';
       const reaped = this.reaped.get(settle.holdId);
-      if (reaped?.accountId === settle.accountId && settle.reason !== 'lease-expired') {
+      const isOwn = settle.service === undefined || settle.service === this.findService(settle.holdId);
+      if (reaped?.accountId === settle.accountId && settle.reason !== 'lease-expired' && isOwn) {
         this.reaped.delete(settle.holdId);
-        reaped.usedTokens = sumTotal(settle.usage);
+        reaped.usedTokens = sumTokens(reaped, settle.usage);
         const due = billed(reaped, settle.usage) - (this.costs.get(settle.holdId) ?? 0n);
-        if (due < 0n) this.giveBack(settle, -due);
+        if (due < 0n) this.giveBack(settle, -due, now);
         else late.push({ holdId: settle.holdId, accountId: settle.accountId, due });
         return 'settled';
       }
-      if (this.costs.has(settle.holdId)) return 'already';
+      if (this.costs.has(settle.holdId)) return isOwn ? 'already' : 'unknown';
       const hold = this.holds.get(settle.holdId);
       if (!hold) {
         if (settle.reason !== 'lease-expired' && this.accounts.has(settle.accountId)) this.costs.set(settle.holdId, 0n);
         return 'unknown';
       }
-      if (hold.accountId !== settle.accountId) return 'unknown';
+      if (hold.accountId !== settle.accountId || !isOwn) return 'unknown';
       if (settle.reason === 'lease-expired' && hold.leaseUntil + this.times.reaperGraceMs >= now) return 'unknown';
       const cost = billed(hold, settle.reason === 'lease-expired' ? hold.meter : settle.usage);
       this.holds.delete(settle.holdId);
       this.costs.set(settle.holdId, cost);
-      hold.usedTokens = sumTotal(settle.reason === 'lease-expired' ? hold.meter : settle.usage);
+      this.charges.push({ service: hold.service, at: now, amount: cost });
+      hold.usedTokens = sumTokens(hold, settle.reason === 'lease-expired' ? hold.meter : settle.usage);
       // Tokens that the reserve did not name are never counted.
       if (hold.tokens !== undefined) hold.tokens = hold.usedTokens;
       if (settle.reason === 'lease-expired') this.reaped.set(settle.holdId, hold);
@@ -258,6 +292,7 @@ export class SerialModel {
       account.plan -= fromPlan;
       account.topup -= fromTopup;
       this.costs.set(holdId, (this.costs.get(holdId) ?? 0n) + fromPlan + fromTopup);
+      this.charges.push({ service: this.findService(holdId), at: now, amount: fromPlan + fromTopup });
     }
     return settles.map((settle) => {
       const status = statuses.get(settle) ?? 'unknown';
@@ -265,13 +300,18 @@ export class SerialModel {
     });
   }
 
-  /** Returns the least that a budget of the hold's cost has left, zero when its window is over; undefined when the hold has none. */
+  /** Returns the least that a budget of the hold's cost or the day of its service has left; undefined when the hold has none. */
   private leftForLate(holdId: string, now: number): bigint | undefined {
     const hold = this.opened.get(holdId) as ModelHold;
     const hasEnded = ({ budget, value = '' }: Counting): boolean => budget.dimension === 'child' && readEnd(value) <= now;
     const isOver = (one: Counting): boolean => hold.openedAt < findWindow(one.budget, now).windowStart || hasEnded(one);
     const ofMoney = this.findBudgets(hold).filter(({ budget }) => budget.unit === 'usd');
     const left = ofMoney.map((counting) => (isOver(counting) ? 0n : this.computeLeft(counting, now)));
+    const dayMax = this.ceilings.get(hold.service ?? '')?.dayMax ?? null;
+    if (hold.service !== undefined && dayMax !== null) {
+      const { spent, held } = this.sumService(hold.service, now);
+      left.push(dayMax > spent + held ? dayMax - spent - held : 0n);
+    }
     return left.length > 0 ? left.reduce(least) : undefined;
   }
 
@@ -329,13 +369,14 @@ export class SerialModel {
   }
 
   /** Returns money to the top-up first, then to the plan if it is the same. */
-  private giveBack({ holdId, accountId }: Settle, excess: bigint): void {
+  private giveBack({ holdId, accountId }: Settle, excess: bigint, now: number): void {
     const account = this.account(accountId);
     const { fromPlan = 0n, fromTopup = 0n, grantId } = this.paid.get(holdId) ?? {};
     const toTopup = least(excess, fromTopup);
     account.topup += toTopup;
     if (account.grant?.id === grantId) account.plan += least(excess - toTopup, fromPlan);
     this.costs.set(holdId, (this.costs.get(holdId) ?? 0n) - excess);
+    this.charges.push({ service: this.findService(holdId), at: now, amount: -excess });
   }
 
   private reserve(reserve: ReserveRequest, now: number): ReserveOutcome {
@@ -344,7 +385,8 @@ export class SerialModel {
     const isOther =
       open && !(open.accountId === accountId && open.projectId === projectId && String(open.amount) === reserve.amountPicoUsd);
     if (this.costs.has(holdId) || isOther || holdId < this.detachedBelow) return { status: 'closed', holdId };
-    if (open) return { status: 'held', holdId, leaseMs: this.times.leaseMs };
+    const { leaseMs = this.times.leaseMs } = reserve;
+    if (open) return { status: 'held', holdId, leaseMs };
     const project = this.projects.get(projectId);
     const key = this.keys.get(reserve.keyId);
     const isKeyValid = key?.projectId === projectId && !key.disabled && now < key.expiresAt;
@@ -394,6 +436,8 @@ export class SerialModel {
       const amounts = { requiredPicoUsd: reserve.amountPicoUsd, availablePicoUsd: String(available) };
       return { status: 'refused', holdId, code: 'insufficient_balance', ...amounts, budget };
     }
+    const ceiling = this.findCeiling(reserve, amount, now);
+    if (ceiling) return { status: 'refused', holdId, code: 'service_ceiling', ceiling };
     const planPart = least(amount, account.plan - planHeld);
     project.admitted.push(now);
     const hold: ModelHold = {
@@ -413,13 +457,25 @@ export class SerialModel {
       amountTokens: reserve.amountTokens ?? 0,
       usedTokens: 0,
       tokens: counters.find(({ unit }) => unit === 'tokens')?.count,
-      leaseUntil: now + this.times.leaseMs,
+      leaseUntil: now + leaseMs,
       meter: undefined,
+      service: reserve.item?.service,
     };
     this.holds.set(holdId, hold);
     this.opened.set(holdId, hold);
     const after = this.counters(reserve, project, limits, now);
-    return { status: 'held', holdId, leaseMs: this.times.leaseMs, ...left(after, now) };
+    return { status: 'held', holdId, leaseMs, ...left(after, now) };
+  }
+
+  /** Keeps the ceilings that a reserve names, and returns the one that it would exceed. */
+  private findCeiling({ item }: ReserveRequest, amount: bigint, now: number): ServiceCeiling | undefined {
+    if (!item) return undefined;
+    const { service, dayMaxPicoUsd, openHoldsMax = null } = item;
+    this.ceilings.set(service, { dayMax: dayMaxPicoUsd === undefined ? null : BigInt(dayMaxPicoUsd), openHoldsMax });
+    const { spent, held, openHolds } = this.sumService(service, now);
+    if (openHoldsMax !== null && openHolds + 1 > openHoldsMax) return { service, by: 'open-holds', openHoldsMax, openHolds };
+    if (dayMaxPicoUsd === undefined || spent + held + amount <= BigInt(dayMaxPicoUsd)) return undefined;
+    return { service, by: 'day', dayMaxPicoUsd, spentPicoUsd: String(spent), heldPicoUsd: String(held) };
   }
 
   /** Returns the limits per minute that a reserve counts towards: the project's own, then those of `limits`. */
@@ -573,6 +629,7 @@ function countsIn(budget: ModelBudget, payer: ModelPayer, value: string | undefi
 
 function billed(hold: ModelHold, usage: TokenUsage | undefined): bigint {
   if (!usage) return 0n;
+  if (hold.service !== undefined) return least(BigInt(usage.quantity ?? 0) * BigInt(hold.price.requestPicoUsd ?? 0), hold.amount);
   const cached = Math.min(usage.cachedTokens, usage.promptTokens);
   const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - cached);
   const written1h = Math.min(usage.cacheWrite1hTokens ?? 0, usage.promptTokens - cached - written);
@@ -601,6 +658,14 @@ function billed(hold: ModelHold, usage: TokenUsage | undefined): bigint {
 
 function findWindow({ period, timeZone, startDay }: ModelBudget, now: number): BudgetWindow {
   return windowAt(period, timeZone, now, startDay);
+}
+
+function sumTokens({ service }: ModelHold, usage: TokenUsage | undefined): number {
+  return service === undefined ? sumTotal(usage) : 0;
+}
+
+function dayOf(time: number): number {
+  return Math.floor(time / 86_400_000);
 }
 
 function sumTotal(usage: TokenUsage | undefined): number {

@@ -108,6 +108,7 @@ async function takeAll(traffic: RandomTraffic, seed: number, between?: () => Pro
   if (seed % 4 >= 2) traffic.limits.push(...makeLimits(tenants));
   for (const limit of traffic.limits) await addLimit(limit, model);
   for (let count = 1; count <= STEPS; count++) {
+    if (count === STEPS / 2 && seed % 4 === 0) traffic.sleepPastMidnight();
     const step = traffic.next();
     await take(step, model);
     await between?.();
@@ -115,6 +116,7 @@ async function takeAll(traffic: RandomTraffic, seed: number, between?: () => Pro
       expect(await ledger.violations()).toEqual([]);
       expect(await ledger.sinceCheckpoint()).toEqual({ violations: [], madeAt });
     }
+    for (const service of traffic.services) expect(await readService(service, step.now)).toEqual(model.sumService(service, step.now));
     for (const { accountId } of tenants) expect(await readFunds(accountId)).toEqual(modelFunds(model, accountId));
     const budgets = [...model.budgets.values()];
     const used = budgets
@@ -151,10 +153,11 @@ async function take(step: Step, model: SerialModel): Promise<void> {
       const { promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, outputTokens, tier } = billableUsage(step.usage);
       await ledger.sql.query(
         `UPDATE billing.hold SET meter_sequence = $2, meter_prompt_tokens = $3, meter_cached_tokens = $4, meter_output_tokens = $5,
-           lease_until = $6, meter_cache_write_tokens = $7, meter_cache_write_1h_tokens = $8, meter_tier = $9 WHERE id = $1`,
+           lease_until = $6, meter_cache_write_tokens = $7, meter_cache_write_1h_tokens = $8, meter_tier = $9,
+           meter_quantity = $10 WHERE id = $1`,
         [
           ...[step.holdId, step.sequence, promptTokens, cachedTokens, outputTokens, new Date(step.leaseUntil)],
-          ...[cacheWriteTokens ?? null, cacheWrite1hTokens ?? null, tier ?? null],
+          ...[cacheWriteTokens ?? null, cacheWrite1hTokens ?? null, tier ?? null, step.usage.quantity],
         ],
       );
       Object.assign(model.holds.get(step.holdId) ?? {}, { meter: step.usage, leaseUntil: step.leaseUntil });
@@ -282,6 +285,17 @@ async function readValues({ budgetId, dimension, period, timeZone, startDay }: M
 
 function valuesUsed(model: SerialModel, budget: ModelBudget, now: number): Map<string, unknown> {
   return new Map([...model.usedByValue(budget, now)].filter(([value]) => value === (budget.value ?? value)));
+}
+
+/** Returns what a service has spent on the day of a time, holds and has open. */
+async function readService(service: string, now: number): Promise<unknown> {
+  const { rows } = await ledger.sql.query<{ spent: string; held: string; openHolds: number }>(
+    `SELECT CASE WHEN day + interval '1 day' > $2 THEN spent ELSE 0 END AS spent, held, open_holds AS "openHolds"
+     FROM billing.service_use WHERE service = $1`,
+    [service, new Date(now)],
+  );
+  const { spent = 0, held = 0, openHolds = 0 } = rows[0] ?? {};
+  return { spent: BigInt(spent), held: BigInt(held), openHolds };
 }
 
 async function readFunds(accountId: string): Promise<unknown> {

@@ -95,6 +95,8 @@ export interface BatchState {
   holds: ReadonlyMap<string, Hold>;
   /** Costs of the settled holds among the ids of the batch, late settlements included. */
   settlements: ReadonlyMap<string, bigint>;
+  /** Services whose items the settled holds among the ids of the batch were for, by id. Absent: all were requests to models. */
+  settledServices?: ReadonlyMap<string, string>;
   /** Settled holds that the reaper ended, without a late settlement. */
   reaped: ReadonlyMap<string, ReapedHold>;
   /** Ids of the batch that are of detached months. Their settlements are not known. */
@@ -205,6 +207,8 @@ export interface BatchDraft {
   readonly openNow: Map<string, Held>;
   /** Costs of the settled holds among the ids of the batch, including those that the batch settles. */
   readonly settlements: Map<string, bigint>;
+  /** As in `BatchState`, before the batch. */
+  readonly settledServices: ReadonlyMap<string, string> | undefined;
   readonly detached: BatchState['detached'];
   /** Holds that may be settled late, once. */
   readonly reaped: Map<string, ReapedHold>;

@@ -8,12 +8,14 @@ import { endGrant, sumAvailable } from '../balance/funds.js';
 import type { BudgetState } from '../budgets/budget.js';
 import { windowAt } from '../calendar/budget-window.js';
 import type { AccountState, Settle } from './batch.js';
+import { serviceAt } from './service-state.js';
 
 type LimitRefusal = Extract<ReserveOutcome, { code: 'rate_limit_exceeded' | 'concurrency_limit' }>;
 
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
 const SEEDS = longOr(40, 2_000);
 const STEPS = 150;
+const UNUSED = { day: 0, spent: 0n, held: 0n, openHolds: 0, dayMax: null, openHoldsMax: null };
 
 /** Rare paths that the traffic must reach, or the comparison proves little. */
 const reached = new Set<string>();
@@ -62,6 +64,7 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
   }
 
   for (let count = 0; count < STEPS; count++) {
+    if (count === STEPS / 2 && seed % 4 === 0) traffic.sleepPastMidnight();
     if (count === STEPS / 2 && seed % 5 === 0) {
       const below = [...ledger.holds.keys()].sort()[0] ?? '';
       ledger.detach(below);
@@ -124,6 +127,11 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
           reached.add(`reserve ${outcome.status === 'refused' ? outcome.code : outcome.status}`);
           if (outcome.status === 'refused' && 'limit' in outcome) reached.add(describeLimit(outcome));
           if ('budget' in outcome && outcome.budget) reached.add(aboveBudget(outcome.budget));
+          if ('ceiling' in outcome) reached.add(`reserve above the ceiling of a service: ${outcome.ceiling.by}`);
+        }
+        for (const [at, { holdId, service }] of step.batch.settles.entries()) {
+          if (service === undefined) continue;
+          reached.add(`settle by ${model.findService(holdId) === service ? 'its' : 'another'} service: ${outcomes.settles[at]?.status}`);
         }
         if ([...ledger.budgets.values()].some(({ windowStart }, at) => windowStart !== windows[at])) reached.add('budget reset');
         for (const { status } of outcomes.settles) reached.add(`settle ${status}`);
@@ -149,6 +157,10 @@ test.each(CASES.flat())('seed %i, credit lines %s: the fold equals the serial mo
         if (rows.forfeits.length > 0) reached.add('plan ended');
         break;
       }
+    }
+    for (const service of traffic.services) {
+      const { spent, held, openHolds } = serviceAt(ledger.services.get(service) ?? { service, ...UNUSED }, step.now);
+      expect({ spent, held, openHolds }).toEqual(model.sumService(service, step.now));
     }
     for (const { accountId, projects } of tenants) {
       const { funds, openHolds } = readAccount(ledger, accountId);
@@ -218,6 +230,8 @@ test('the random traffic reached every rare path', () => {
     'reserve above the budget of a total',
     'reserve above the budget of a user',
     'reserve above the budget of a week',
+    'reserve above the ceiling of a service: day',
+    'reserve above the ceiling of a service: open-holds',
     'reserve closed',
     'reserve concurrency_limit',
     'reserve held',
@@ -226,7 +240,12 @@ test('the random traffic reached every rare path', () => {
     'reserve no_session_budget',
     'reserve of a detached month: closed',
     'reserve rate_limit_exceeded',
+    'reserve service_ceiling',
     'settle already',
+    'settle by another service: unknown',
+    'settle by its service: already',
+    'settle by its service: settled',
+    'settle by its service: unknown',
     'settle of a detached month: unknown',
     'settle settled',
     'settle unknown',

@@ -56,8 +56,8 @@ function endDueGrants(draft: BatchDraft): void {
 }
 
 /**
- * Ends holds, each once. A settled hold is `already`, with its recorded cost, whichever account asks. A hold that the reaper ended may be
- * settled late, once. An open hold of another account is `unknown`. An id without any hold is `unknown` and gets a tombstone, so that a
+ * Ends holds, each once. A settled hold is `already`, with its recorded cost, whichever account asks; of a service only its own are, and all
+ * others `unknown`. A hold that the reaper ended may be settled late, once. An open hold of another account is `unknown`. An id without any hold is `unknown` and gets a tombstone, so that a
  * reserve that arrives later is `closed`. An id of a detached month needs none: its reserves are `closed`.
  */
 function decideSettles(draft: BatchDraft, settles: readonly Settle[], times: HoldTimes): SettleOutcome[] {
@@ -103,7 +103,7 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
   const byReaper = settle.reason === 'lease-expired';
   if (draft.settlements.has(holdId)) {
     const late = byReaper || !account ? undefined : takeReaped(draft, settle, account);
-    return late ?? 'already';
+    return late ?? (maySee(draft, settle) ? 'already' : 'unknown');
   }
   if (!account) return 'unknown';
   const hold = draft.openBefore.get(holdId);
@@ -134,6 +134,11 @@ function endHold(draft: BatchDraft, settle: Settle, times: HoldTimes): EndedHold
   draft.openNow.delete(holdId);
   draft.settlements.set(holdId, 0n); // a second settle in this batch is 'already'; chargeHold sets the cost
   return { settle, hold, account, parts, budgets };
+}
+
+/** False for a service and a settled hold that is not of its items: it learns no cost of others. */
+function maySee({ openBefore, settledServices }: BatchDraft, { holdId, service }: Settle): boolean {
+  return service === undefined || service === (openBefore.get(holdId)?.service ?? settledServices?.get(holdId));
 }
 
 function chargeHold(draft: BatchDraft, { settle, hold, account, parts, budgets }: EndedHold): void {
@@ -296,6 +301,7 @@ function copyState(state: BatchState): BatchDraft {
     openBefore: state.holds,
     openNow: new Map(state.holds),
     settlements: new Map(state.settlements),
+    settledServices: state.settledServices,
     detached: state.detached,
     reaped: new Map(state.reaped),
     rows: { opened: [], settled: [], late: [], tombstones: [], forfeits: [], events: [] },

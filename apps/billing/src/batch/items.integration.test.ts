@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
 import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { Reaper } from '../holds/reaper.js';
 import { renewItems } from '../holds/renew-items.js';
+import { applyBatch } from './apply-batch.js';
 import type { HoldLanes } from './hold-lanes.js';
 
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
@@ -92,7 +94,7 @@ test('a release costs nothing, and its reserve does not open again', async () =>
 
 test('a service cannot end or renew the hold of another one, or of a request to a model', async () => {
   const item = await hold(5);
-  const request = makeReserve(customer, 50n);
+  const request = { ...makeReserve(customer, 50n), model: `${service}/model` };
   await lanes.reserve(request);
   expect(await settle(item, 1, 'intruder')).toMatchObject({ status: 'unknown', costPicoUsd: '0' });
   expect(await settle(request.holdId, 1)).toMatchObject({ status: 'unknown', costPicoUsd: '0' });
@@ -117,7 +119,7 @@ test('a hold whose lease ends is charged the units of the last renewal, and a la
   await renewItems(connection, [renewal(2)], 60_000); // older
   await reap(holdId);
   expect(await readUse()).toEqual({ spent: '18', held: '0', open_holds: 0 });
-  expect(await settle(holdId, 7, 'intruder')).toMatchObject({ status: 'already', costPicoUsd: '18' });
+  expect(await settle(holdId, 7, 'intruder')).toEqual({ status: 'unknown', holdId, costPicoUsd: '0' });
   expect(await settle(holdId, 8)).toMatchObject({ status: 'settled', costPicoUsd: '24' });
   expect(await settle(holdId, 9)).toMatchObject({ status: 'already', costPicoUsd: '24' });
   expect(await readUse()).toEqual({ spent: '24', held: '0', open_holds: 0 });
@@ -190,9 +192,42 @@ test('the refusal of a ceiling says what is used of it', async () => {
 });
 
 test('what was spent on an earlier day does not count', async () => {
-  await settle(await hold(5, { dayMaxPicoUsd: '15' }), 5);
-  await ledger.sql.query(`UPDATE billing.service_use SET day = day - interval '1 day' WHERE service = $1`, [service]);
-  const holdId = await hold(5, { dayMaxPicoUsd: '15' });
-  await ledger.sql.query(`UPDATE billing.service_use SET spent = spent + 15 WHERE service = $1`, [service]);
-  await settle(holdId, 0);
+  const today = Date.now();
+  const yesterday = today - 86_400_000;
+  const at = async (now: number, quantity: number) => {
+    const reserve = makeItem(quantity, { dayMaxPicoUsd: '15' });
+    const { holdId, accountId } = reserve;
+    const { outcomes } = await applyBatch(connection, { settles: [], reserves: [reserve] }, TIMES, now);
+    if (outcomes.reserves[0]?.status === 'held') {
+      const settle = { holdId, accountId, service, reason: 'completed' as const, usage: usage(quantity) };
+      await applyBatch(connection, { settles: [settle], reserves: [] }, TIMES, now);
+    }
+    return outcomes.reserves[0];
+  };
+  expect(await at(yesterday, 5)).toMatchObject({ status: 'held' });
+  expect(await at(yesterday, 1)).toMatchObject({ code: 'service_ceiling', ceiling: { by: 'day', spentPicoUsd: '15' } });
+  expect(await at(today, 4)).toMatchObject({ status: 'held' });
+  expect(await at(yesterday, 2)).toMatchObject({ code: 'service_ceiling', ceiling: { by: 'day', spentPicoUsd: '12' } }); // a clock that was set back
+  expect(await readUse()).toEqual({ spent: '12', held: '0', open_holds: 0 });
 });
+
+test('two batches of different accounts take the ceilings of a service one after the other', async () => {
+  const other = await ledger.customer({ topup: 1_000n });
+  const waiting = await ledger.connect();
+  await hold(1, { openHoldsMax: 2 }); // makes the row of the service
+  await connection.query('BEGIN');
+  await connection.query('SELECT FROM billing.service_use WHERE service = $1 FOR NO KEY UPDATE', [service]);
+  const reserve = makeItem(1, { openHoldsMax: 2 }, other);
+  const applied = applyBatch(waiting, { settles: [], reserves: [reserve] }, TIMES);
+  await untilBlocked();
+  await connection.query('UPDATE billing.service_use SET open_holds = 2 WHERE service = $1', [service]);
+  await connection.query('COMMIT');
+  const { outcomes } = await applied;
+  await ledger.sql.query('UPDATE billing.service_use SET open_holds = 1 WHERE service = $1', [service]);
+  expect(outcomes.reserves).toEqual([expect.objectContaining({ code: 'service_ceiling' })]);
+});
+
+async function untilBlocked(): Promise<void> {
+  const blocked = `SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  while ((await ledger.sql.query<{ count: number }>(blocked)).rows[0]?.count === 0) await delay(10);
+}

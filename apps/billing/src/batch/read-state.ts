@@ -137,6 +137,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   const budgets = budgeted.length > 0 ? await readBudgets(connection, budgeted, payers, moment) : NO_BUDGETS;
   const named = [...holds.values(), ...reaped.values(), ...reserves.map(({ item }) => ({ service: item?.service }))];
   const services = new Set(named.flatMap(({ service }) => service ?? []));
+  const settledItems = found.settlements?.filter(({ service }) => service !== null) ?? [];
   return {
     now: moment,
     accounts: new Map(accounts.rows.map((row) => [row.id, toAccountState(row)])),
@@ -147,6 +148,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
     limits: limited.length > 0 ? await readLimits(connection, limited, reserved, holds.values()) : NO_LIMITS,
     holds,
     settlements: new Map(found.settlements?.map((row) => [row.hold_id, BigInt(row.cost)])),
+    ...(settledItems.length > 0 && { settledServices: new Map(settledItems.map((row) => [row.hold_id, row.service ?? ''])) }),
     reaped,
     ...(services.size > 0 && { services: await readServices(connection, services, moment) }),
     detached: new Set(detachedBelow === null ? [] : holdIds.filter((id) => id.toLowerCase() < detachedBelow)),
