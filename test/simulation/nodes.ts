@@ -15,7 +15,7 @@ import { BillingClient } from '../../apps/gateway/src/clients/billing.js';
 import { BillingReplicas } from '../../apps/gateway/src/clients/billing-replicas.js';
 import type { CatalogClient, Model } from '../../apps/gateway/src/clients/catalog.js';
 import { InferenceClient } from '../../apps/gateway/src/clients/inference.js';
-import type { InferenceServices } from '../../apps/gateway/src/pipeline/run-inference.js';
+import type { InferenceServices } from '../../apps/gateway/src/pipeline/inference-call.js';
 import { SettleOnEnd } from '../../apps/gateway/src/pipeline/settle-on-end.js';
 import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/calls/stream-inference.js';
 import { LeaseKeeper } from '../../apps/inference-proxy/src/leases/lease-keeper.js';

@@ -3,7 +3,7 @@ import { GatewayError } from '#inference/errors.js';
 import { NO_USAGE, type Usage } from '#inference/usage.js';
 import type { BillableUsage, Price } from '#money/price.js';
 import { costByToken, cutPrompt, dearestPart } from '#testing/cost-by-token.js';
-import type { InferenceRecord } from '../../apps/gateway/src/pipeline/run-inference.js';
+import type { InferenceRecord } from '../../apps/gateway/src/pipeline/inference-call.js';
 import type { PlannedFault } from './crash-matrix.js';
 import { type GatewayNode, MODEL, type ProxyNode, type Settler } from './nodes.js';
 import { countOutput, HIDDEN_TOKENS, type Script } from './simulated-upstream.js';

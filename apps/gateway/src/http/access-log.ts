@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from '#observability/logger.js';
-import type { InferenceRecord } from '../pipeline/run-inference.js';
+import type { InferenceRecord } from '../pipeline/inference-call.js';
 import { type ActivityEvents, listCalls } from './activity-events.js';
 import { CLIENT_DISCONNECTED, type GatewayMetrics } from './gateway-metrics.js';
 import type { HttpExchange } from './http-exchange.js';

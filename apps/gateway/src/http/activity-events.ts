@@ -1,7 +1,7 @@
 import type { Counter } from 'prom-client';
 import { type EndedRequest, REFUSAL_LENGTH_MAX, requestsEnded } from '#contracts/gateway.js';
 import type { Messaging } from '#messaging/messaging.js';
-import type { InferenceRecord } from '../pipeline/run-inference.js';
+import type { InferenceRecord } from '../pipeline/inference-call.js';
 import type { ProtocolName } from '../protocols/protocol-adapter.js';
 import type { HttpExchange } from './http-exchange.js';
 import { ROUTES } from './routes.js';

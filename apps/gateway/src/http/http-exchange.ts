@@ -5,7 +5,7 @@ import { UNKNOWN_ADDRESS } from '#observability/client-address.js';
 import { readTraceId, type TraceContext } from '#tracing/trace-context.js';
 import type { Span } from '#tracing/tracer.js';
 import type { Caller } from '../clients/caller.js';
-import type { InferenceRecord } from '../pipeline/run-inference.js';
+import type { InferenceRecord } from '../pipeline/inference-call.js';
 
 /** State of one HTTP request and its reply, shared by all layers and written to the access log. */
 export class HttpExchange {

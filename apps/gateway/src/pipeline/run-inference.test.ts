@@ -19,8 +19,9 @@ import { BillingClient } from '../clients/billing.js';
 import { BillingReplicas } from '../clients/billing-replicas.js';
 import { CatalogClient } from '../clients/catalog.js';
 import { InferenceClient } from '../clients/inference.js';
+import type { InferenceRecord, InferenceServices } from './inference-call.js';
 import type { Reply } from './reply.js';
-import { type InferenceRecord, type InferenceServices, runInference } from './run-inference.js';
+import { runInference } from './run-inference.js';
 import { SettleOnEnd } from './settle-on-end.js';
 
 const TEST_PRICE: Price = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };

@@ -1,111 +1,30 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { Attribution } from '#contracts/billing/attribution.js';
-import type { LimitLeft, SettleRequest } from '#contracts/billing/holds.js';
+import type { SettleRequest } from '#contracts/billing/holds.js';
 import type { ProjectPolicy } from '#contracts/billing/project-policy.js';
 import type { Ticket } from '#contracts/inference.js';
 import { TOKENS_MAX } from '#contracts/rules/bounds.js';
-import type { Attempt } from '#inference/attempt.js';
 import { GatewayError } from '#inference/errors.js';
-import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
 import { type EventStream, MessagingError } from '#messaging/messaging.js';
 import { callSpanId, ownTraceId, readTraceId, type TraceContext } from '#tracing/trace-context.js';
 import { type Span, underSpan } from '#tracing/tracer.js';
-import type { BillingClient } from '../clients/billing.js';
-import type { Caller } from '../clients/caller.js';
-import type { CatalogClient, Model } from '../clients/catalog.js';
-import { type InferenceClient, inferenceError } from '../clients/inference.js';
-import type { EncodedRequest } from '../encoded-request.js';
-import { limitCost, type MaxCost } from './max-cost.js';
+import type { Model } from '../clients/catalog.js';
+import { inferenceError } from '../clients/inference.js';
+import type { InferenceCall, InferenceRecord, InferenceServices } from './inference-call.js';
+import { limitCost } from './max-cost.js';
 import { Meter, type RequestOutcome } from './meter.js';
-import type { Policies, PolicyOutcome } from './policy/policies.js';
+import type { PolicyOutcome } from './policy/policies.js';
 import { capOutput, type Quote, quoteRequest } from './quote.js';
-import { atQuotedPrice, type Promised, withinPromise } from './quotes.js';
+import { atQuotedPrice, withinPromise } from './quotes.js';
 import { type Reply, stopError } from './reply.js';
 import { reserveError } from './reserve-error.js';
-import type { RequestFields, SettleOnEnd } from './settle-on-end.js';
-
-export interface InferenceServices {
-  catalog: CatalogClient;
-  billing: BillingClient;
-  inference: InferenceClient;
-  settlements: SettleOnEnd;
-  policies: Pick<Policies, 'apply'>;
-}
-
-export interface InferenceCall {
-  request: InferenceRequest | EncodedRequest;
-  caller: Caller;
-  requestId: string;
-  /** Absent: nothing is known of who the request is for. */
-  attribution?: Attribution | undefined;
-  /** The most that the request lets its session cost. Absent: what budgets allow. */
-  sessionLimit?: bigint | undefined;
-  /** Absent: the client has no quote. */
-  promised?: Promised | undefined;
-  /** Absent: the client sets no maximum. */
-  maxCost?: MaxCost | undefined;
-  /** The highest output cap that the policy of the project allows. Absent: any. */
-  outputTokensCap?: number | undefined;
-  /** Trace context of the client, if it sent one. */
-  trace?: TraceContext | undefined;
-  /** Absent while traces are not exported. */
-  span?: Span | undefined;
-}
-
-/** Facts about a request for the access log. Fields are set as they become known. */
-export interface InferenceRecord {
-  model?: string;
-  stream?: boolean;
-  holdId?: string;
-  /** Set with `holdId`: the most that the request could cost. */
-  heldPicoUsd?: string;
-  /** Milliseconds from the parsed request to its hold, without those of its policy. */
-  reserveMs?: number;
-  /** The policy that was asked, what became of it, and the milliseconds that it took. Absent: the project has none. */
-  policy?: string;
-  policyOutcome?: PolicyOutcome;
-  policyMs?: number;
-  /** The rest of the limits per minute; absent when billing did not say. */
-  requests?: LimitLeft;
-  tokens?: LimitLeft;
-  upstream?: string | undefined;
-  /** Calls of upstreams. */
-  attempts?: number | undefined;
-  /** Milliseconds in admission queues of the inference-proxy, if the request waited. */
-  queueMs?: number | undefined;
-  outcome?: RequestOutcome;
-  /** Set when the request is refused. */
-  attribution?: Attribution | undefined;
-  /** Set when the inference-proxy settles the hold, so that the gateway does not learn the cost. */
-  settlement?: 'deferred';
-  usage?: Usage;
-  /** Tokens beyond the hold that the upstream counted. They are neither billed nor shown. */
-  unbilledTokens?: number;
-  /** Absent if the settlement was not recorded when the reply ended. */
-  costPicoUsd?: string;
-  /** Milliseconds that the reply waited for its settlement. */
-  settleMs?: number;
-  /** Filled if present: `ACTIVITY_EVENTS` is on. */
-  activity?: InferenceActivity | undefined;
-}
-
-/** The course of a request. Times are of `performance.now()`. */
-interface InferenceActivity {
-  promptTokensEstimate?: number;
-  outputTokensMax?: number;
-  heldAt?: number;
-  /** The model's reply was complete. */
-  lastContentAt?: number;
-  attempts?: readonly Attempt[];
-}
+import type { RequestFields } from './settle-on-end.js';
 
 /**
- * Runs one paid request, plain or streamed: policy, where the project has one → quote → reserve → stream → settle → finish. Throws the `GatewayError` for the client. Settles
- * before it throws or finishes the reply, and waits for billing at most `settleAnswerMs`. For a disconnected client it returns after the
- * settle, or at once when the inference-proxy settles. If `reply.stopped` carries an error, that error is thrown, unless the reply was
- * complete before the cancel took effect.
+ * Runs one paid request, plain or streamed: policy, where the project has one → quote → reserve → stream → settle → finish. Throws the
+ * `GatewayError` for the client. Settles before it throws or finishes the reply, and waits for billing at most `settleAnswerMs`. For a
+ * disconnected client it returns after the settle, or at once when the inference-proxy settles. If `reply.stopped` carries an error, that
+ * error is thrown, unless the reply was complete before the cancel took effect.
  */
 export async function runInference(services: InferenceServices, call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
   const model = atQuotedPrice(services.catalog.model(call.request.model, call.caller), call.promised);

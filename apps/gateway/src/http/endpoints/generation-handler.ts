@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
+import type { InferenceCall, InferenceRecord, InferenceServices } from '../../pipeline/inference-call.js';
 import { digestBody, QUOTE_HEADER, type Quotes } from '../../pipeline/quotes.js';
 import type { Reply } from '../../pipeline/reply.js';
-import { type InferenceCall, type InferenceRecord, type InferenceServices, runInference } from '../../pipeline/run-inference.js';
+import { runInference } from '../../pipeline/run-inference.js';
 import { EMBEDDINGS } from '../../protocols/embeddings/format.js';
 import type { ParsedRequest, ProtocolAdapter } from '../../protocols/protocol-adapter.js';
 import { readAttribution, readSessionLimit } from '../attribution.js';
