@@ -1,7 +1,14 @@
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
+import type { PinnedPrice } from '#contracts/billing/holds.js';
 import { keyResolve } from '#contracts/billing/keys.js';
+import { balanceGet } from '#contracts/billing/money.js';
+import { ownKeyShow } from '#contracts/billing/own-key.js';
+import { quoteKey } from '#contracts/billing/quotes.js';
 import { type PolicyDecideRequest, policyDecide, type RedactedSpan } from '#contracts/policy.js';
 import { ACCOUNT_LINES_BYTES } from '#inference/added-texts.js';
+import { computeCost } from '#money/price.js';
+import { parsePrice } from '#money/price-plan.js';
 import { FakeServices, TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
 import { testCases } from '#testing/long-run.js';
 import { JSON_TYPE, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
@@ -55,10 +62,19 @@ const FORMATS = {
 const fakes = new FakeServices();
 let gateway: TestGateway;
 let decide: (question: PolicyDecideRequest) => RedactedSpan[];
+/** The output cap of the policy. */
+let cap: number | undefined;
 beforeAll(async () => {
   fakes.models = fakes.models.map((model) => ({ ...model, contextTokens: 10_000_000 }));
   fakes.messaging.answer(keyResolve, () => ({ ...TEST_CALLER, policy: POLICY }));
-  fakes.messaging.answer(policyDecide.named('secrets'), (question) => ({ verdict: 'allow' as const, redact: decide(question) }));
+  fakes.messaging.answer(policyDecide.named('secrets'), (question) => ({
+    ...{ verdict: 'allow' as const, redact: decide(question) },
+    ...(cap !== undefined && { outputTokensMax: cap }),
+  }));
+  const key = randomBytes(32).toString('base64');
+  fakes.messaging.answer(quoteKey, () => ({ key }));
+  fakes.messaging.answer(balanceGet, () => ({ available_pico_usd: '1000000000000' }) as never);
+  fakes.messaging.answer(ownKeyShow, () => ({ accountId: TEST_CALLER.accountId, budgets: [] }) as never);
   gateway = await startTestGateway({}, fakes);
 });
 afterAll(() => gateway.close());
@@ -150,3 +166,49 @@ test('spans that leave no JSON of arguments are no verdict, and those within a s
     parts: [expect.objectContaining({ argumentsText: '{"key":"[redacted]"}' })],
   });
 });
+
+/** A redaction may lengthen a text, and upstreams may count anything: neither costs more than was quoted. */
+testCases(
+  'a quoted request holds and settles no more than its quote, whatever its policy leaves of texts and cap',
+  { usual: 40, long: 10_000 },
+  fc.record({
+    ...{ format: fc.constantFrom('chat' as const, 'responses' as const, 'messages' as const), texts: fc.tuple(text, text, text) },
+    ...{ outputTokensMax: fc.option(fc.integer({ min: 1, max: 20 }), { nil: undefined }), redacts: fc.boolean() },
+    usage: fc.record({ promptTokens: fc.nat(500), cached: fc.nat(500), outputTokens: fc.nat(30) }),
+  }),
+  async ({ format, texts, outputTokensMax, redacts, usage }) => {
+    decide = redacts ? findSecrets : () => [];
+    cap = outputTokensMax;
+    const { promptTokens, outputTokens } = usage;
+    const reported = { promptTokens, outputTokens, cachedTokens: Math.min(usage.cached, promptTokens), reasoningTokens: 0 };
+    const { model } = fakes;
+    fakes.model = (stream) => {
+      stream.write({ type: 'upstream-start', upstream: 'local' }, { type: 'text-delta', text: 'Hello.' });
+      stream.write({ type: 'usage-report', usage: { ...reported, promptSource: 'reported', outputSource: 'reported' } });
+      stream.write({ type: 'completion-finish', reason: 'stop' });
+      stream.end();
+    };
+    try {
+      const { path, body } = FORMATS[format](...texts);
+      const ask = (at: string, more: object = {}) => {
+        const headers = { authorization: `Bearer ${TEST_KEY}`, ...JSON_TYPE, ...more };
+        return gateway.ask(at, { headers, body: { model: 'test-model', ...body } });
+      };
+      const signed = JSON.parse((await ask(`${path}/estimate?quote=true`)).text) as { quote: string; max_cost_pico_usd: string };
+      const { status } = await ask(path, { 'x-tollgate-quote': signed.quote });
+      const [reserve, settle] = [fakes.reserves.pop(), fakes.settles.pop()];
+      const [quoted, held] = [BigInt(signed.max_cost_pico_usd), BigInt(reserve?.amountPicoUsd ?? -1)];
+      const cost = settle?.usage ? computeCost(settle.usage, parsePrice(reserve?.price as PinnedPrice)) : -1n;
+      expect({
+        status,
+        ordered: 0n <= cost && cost <= held && held <= quoted,
+        output: (settle?.usage?.outputTokens ?? 99) <= (cap ?? 10),
+      }).toEqual({
+        ...{ status: 200, ordered: true, output: true },
+      });
+    } finally {
+      cap = undefined;
+      fakes.model = model;
+    }
+  },
+);
