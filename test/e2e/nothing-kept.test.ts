@@ -3,9 +3,11 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { accountCreate } from '#contracts/billing/accounts.js';
+import { budgetSet } from '#contracts/billing/budgets.js';
+import { childKeyMint, childKeyRevoke } from '#contracts/billing/child-keys.js';
 import { offerModels } from '#testing/offered-models.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
-import { connectAdministrator, createTenant } from '#testing/tenant.js';
+import { connectAdministrator, createTenant, untilNoHolds } from '#testing/tenant.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 import { DIALECTS } from './pairs/scenario.js';
 import { listEntries, modelAt, startUpstreams, type Upstreams } from './pairs/upstreams.js';
@@ -16,6 +18,7 @@ const REPLY_WORD = 'walrusreply91cd';
 /** An account's name is stored, so the search must find it. */
 const STORED_WORD = 'otteraccount55b0';
 const POLL_MS = 50;
+const MESSAGES = [{ role: 'user', content: 'Hello' }];
 
 let running: RunningStack;
 let upstreams: Upstreams;
@@ -26,6 +29,10 @@ beforeAll(async () => {
     startPrivateStack({ layout: 'all', env, services: [...services], ownPostgres: true }),
     startUpstreams(),
   ]);
+  const administrator = await connectAdministrator(running);
+  const { apiKey } = await createTenant(administrator);
+  await offerModels(administrator, running, apiKey, listEntries(upstreams));
+  await administrator.close();
 });
 afterAll(async () => {
   await Promise.all([running?.stop(), ...Object.values(upstreams ?? {}).map((sim) => sim.close())]);
@@ -36,7 +43,6 @@ test('no prompt and no reply is kept: database, NATS and logs do not have their 
   try {
     await administrator.request(accountCreate, { name: STORED_WORD });
     const { apiKey } = await createTenant(administrator);
-    await offerModels(administrator, running, apiKey, listEntries(upstreams));
     const requestIds: string[] = [];
     let replies = '';
     for (const format of Object.keys(CLIENT_FORMATS) as FormatName[]) {
@@ -68,6 +74,45 @@ test('no prompt and no reply is kept: database, NATS and logs do not have their 
     await administrator.close();
   }
 });
+
+test('no child key is kept, whether it was used, refused or revoked: database, NATS and logs have its id alone', async () => {
+  const administrator = await connectAdministrator(running);
+  try {
+    const { accountId, keyId, apiKey } = await createTenant(administrator);
+    await administrator.request(budgetSet, { accountId, keyId, dimension: 'child', period: 'total', limitPicoUsd: '1000000000' });
+    const { childId, key } = await administrator.request(childKeyMint, { keyId, seconds: 600 });
+    const below = (await (await post('/v1/key/children', key)).json()) as { id: string; key: string };
+    const requestIds: string[] = [];
+    const use = async (sent: string): Promise<number> => {
+      const response = await post('/v1/chat/completions', sent, {
+        model: modelAt('sim-fast', DIALECTS[0]),
+        max_tokens: 20,
+        messages: MESSAGES,
+      });
+      requestIds.push(response.headers.get('x-request-id') ?? '');
+      return response.status;
+    };
+    const forged = `${below.key.slice(0, -43)}${'A'.repeat(43)}`;
+    const statuses = [await use(key), await use(below.key), await use(forged), await use(`${key}x`)];
+    await administrator.request(childKeyRevoke, { keyId, childId });
+    expect([...statuses, await use(below.key)]).toEqual([200, 200, 401, 401, 401]);
+    await untilNoHolds(administrator, accountId);
+    await writeDatabaseFiles();
+    await untilLogged(requestIds);
+    const written = filesBelow(dirname(running.logDir)).map((file) => readFileSync(file, 'latin1'));
+    const isKept = (text: string): boolean => written.some((file) => file.includes(text));
+    expect(['tg_child_', key.slice(-43), below.key.slice(-43), apiKey].filter(isKept)).toEqual([]);
+    // The search finds what is there.
+    expect([childId, below.id].filter(isKept)).toEqual([childId, below.id]);
+  } finally {
+    await administrator.close();
+  }
+});
+
+function post(path: string, key: string, body: object = {}): Promise<Response> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  return fetch(running.gatewayUrl + path, { method: 'POST', headers, body: JSON.stringify(body) });
+}
 
 /** Makes Postgres write to its files what it holds in memory. */
 async function writeDatabaseFiles(): Promise<void> {

@@ -22,6 +22,7 @@ test.each<[what: string, message: string, shown: string]>([
   ['other addresses', 'see https://docs.vendor.example/x?y=1, 192.168.7.9, [fd00::1]:8080, localhost:9100', 'see … …, …, …'],
   ['hosts', 'node gpu-7.prod.svc.cluster.local said so, and api.vendor.com and vllm-0:8000', 'node … said so, and … and …'],
   ['a key in a common form', 'not with sk-proj-abc_DEF-123456 or Bearer abcdef', 'not with … or …'],
+  ['keys of Tollgate', 'neither tg_live_0123456789 nor tg_child_eyJrIjoi-_x is known', 'neither … nor … is known'],
 ])('%s', (_what, message, shown) => {
   expect(rejectionText(message, call())).toBe(shown);
 });
