@@ -5,6 +5,7 @@ import type { Price, PriceStep, PromptPrices, TokenPrices } from '#money/price.j
 import { TEST_CALLER, testKey } from '#testing/fake-services.js';
 import type { ModelBudget, SerialModel } from '../../apps/billing/test/serial-model.js';
 import type { Model } from '../../apps/gateway/src/clients/catalog.js';
+import { ChildKeys } from './child-keys.js';
 import { atPrice, MODEL } from './nodes.js';
 import type { Random } from './random.js';
 import type { RequestStory } from './request-story.js';
@@ -28,6 +29,8 @@ const BUDGETS: ModelBudget[] = [
   { ...OF_ALL, budgetId: 'session', dimension: 'session', period: 'total', unit: 'usd', limit: 90_000_000n },
   { ...OF_ALL, budgetId: 'team', dimension: 'tag:team', period: 'day', unit: 'tokens', limit: 250n },
 ];
+/** Counts each child key: runs with an odd number of the budgets above have it. */
+const CHILD_BUDGET: ModelBudget = { ...OF_ALL, budgetId: 'child', dimension: 'child', period: 'total', unit: 'usd', limit: 60_000_000n };
 const ROTATIONS = 4;
 const PRICE_CHANGES = 6;
 const GRACE_MS = 3_000;
@@ -44,6 +47,7 @@ interface Key {
 export class Governance {
   private readonly keys: Key[] = [];
   private readonly budgets: ModelBudget[] = [];
+  private children: ChildKeys | undefined;
   /** Every price that was in force. */
   private readonly prices: Model[] = [MODEL];
 
@@ -57,6 +61,11 @@ export class Governance {
   /** Adds some of the budgets. */
   limit(): void {
     for (const budget of BUDGETS) if (this.random.chance(0.5)) this.budgets.push(budget);
+    if (this.budgets.length % 2 === 1) {
+      this.budgets.push(CHILD_BUDGET);
+      this.children = new ChildKeys(CHILD_BUDGET, this.model);
+      this.children.revoke();
+    }
     for (const budget of this.budgets) this.model.budgets.set(budget.budgetId, budget);
   }
 
@@ -73,27 +82,46 @@ export class Governance {
   }
 
   /** The newest key, or at times one that it has replaced. */
-  anyKey(): string {
+  private anyKey(): string {
     const [newest, ...older] = this.keys.toReversed();
     const key = older.length > 0 && this.random.chance(0.2) ? this.random.pick(older) : newest;
     return key?.apiKey ?? '';
   }
 
+  /** Returns the key that a request sends, and names its child key. */
+  keyOf(story: RequestStory): string {
+    const apiKey = this.anyKey();
+    story.keyId = this.keys.find((key) => key.apiKey === apiKey)?.keyId;
+    if (!this.children || story.keyId === undefined) return apiKey;
+    story.child = this.children.pathOf(story, story.keyId);
+    return story.child === undefined ? apiKey : this.children.textOf(story.child, story.keyId);
+  }
+
   /** Answers a look-up, as billing does. */
   resolve(keyDigest: string): ResolvedKey {
-    const key = this.keys.find(({ digest }) => digest === keyDigest);
+    return this.answer(this.keys.find(({ digest }) => digest === keyDigest));
+  }
+
+  /** Answers a look-up by a child key, as billing does. */
+  resolveChild(signed: string, proof: string): ResolvedKey {
+    return this.answer(this.keys.find(({ keyId }) => keyId === this.children?.findKey(signed, proof)));
+  }
+
+  private answer(key: Key | undefined): ResolvedKey {
     const validForMs = this.findEnd(key?.keyId) - Date.now();
     if (!key || validForMs <= 0) throw new ServiceError('invalid_api_key', 'The API key is not valid or has been revoked.');
-    return { ...TEST_CALLER, keyId: key.keyId, ...(Number.isFinite(validForMs) && { validForMs }) };
+    return { ...TEST_CALLER, keyId: key.keyId, ...(Number.isFinite(validForMs) && { validForMs }), ...this.children?.delegate(key.keyId) };
   }
 
-  /** Time at which a key ends. Infinity: never. */
-  findEnd(keyId: string | undefined): number {
-    return this.model.keys.get(keyId ?? '')?.expiresAt ?? 0;
+  /** Time at which a key, or a child key of it, ends. Infinity: never. */
+  findEnd(keyId: string | undefined, child?: string): number {
+    const end = this.model.keys.get(keyId ?? '')?.expiresAt ?? 0;
+    return child === undefined || !this.children ? end : Math.min(end, this.children.findEnd(child, keyId ?? ''));
   }
 
-  findKeyId(apiKey: string): string | undefined {
-    return this.keys.find((key) => key.apiKey === apiKey)?.keyId;
+  /** Returns what is wrong with the sums of the child keys. */
+  childFaults(stories: readonly RequestStory[]): string[] {
+    return this.children?.faults(stories, Date.now()) ?? [];
   }
 
   /** True when a budget of money counts each session, which a request may then lower. */
@@ -103,21 +131,25 @@ export class Governance {
 
   /** Returns the budgets that the requests of a window, and of a value, exceed. Tokens of late settlements may. */
   exceeded(stories: readonly RequestStory[]): string[] {
-    return this.budgets.flatMap((budget) => {
-      // All keys are of one lineage, so the budget of the key counts every request.
-      const counted = stories.filter(({ keyId }) => keyId !== undefined);
-      const measure = ({ holdId = '', usedTokens }: RequestStory): bigint =>
-        budget.unit === 'usd' ? (this.model.costs.get(holdId) ?? 0n) : BigInt(usedTokens);
-      const findWindow = ({ heldAt }: RequestStory): string => (budget.period === 'day' ? new Date(heldAt).toISOString().slice(0, 10) : '');
-      const groups = Map.groupBy(counted, (story) => `${findWindow(story)} ${story.attribution[budget.dimension ?? ''] ?? ''}`);
-      return [...groups]
-        .map(([group, members]) => ({
-          ...{ group, sum: members.reduce((sum, story) => sum + measure(story), 0n) },
-          limit: budget.dimension === 'session' ? lowestLimit(budget.limit, members) : budget.limit,
-        }))
-        .filter(({ sum, limit }) => sum > limit)
-        .map(({ group, sum, limit }) => `${sum} was used of the budget of the ${budget.budgetId} ${group}, which has ${limit}`);
-    });
+    // Child keys have a check of their own.
+    return this.budgets
+      .filter(({ dimension }) => dimension !== 'child')
+      .flatMap((budget) => {
+        // All keys are of one lineage, so the budget of the key counts every request.
+        const counted = stories.filter(({ keyId }) => keyId !== undefined);
+        const measure = ({ holdId = '', usedTokens }: RequestStory): bigint =>
+          budget.unit === 'usd' ? (this.model.costs.get(holdId) ?? 0n) : BigInt(usedTokens);
+        const findWindow = ({ heldAt }: RequestStory): string =>
+          budget.period === 'day' ? new Date(heldAt).toISOString().slice(0, 10) : '';
+        const groups = Map.groupBy(counted, (story) => `${findWindow(story)} ${story.attribution[budget.dimension ?? ''] ?? ''}`);
+        return [...groups]
+          .map(([group, members]) => ({
+            ...{ group, sum: members.reduce((sum, story) => sum + measure(story), 0n) },
+            limit: budget.dimension === 'session' ? lowestLimit(budget.limit, members) : budget.limit,
+          }))
+          .filter(({ sum, limit }) => sum > limit)
+          .map(({ group, sum, limit }) => `${sum} was used of the budget of the ${budget.budgetId} ${group}, which has ${limit}`);
+      });
   }
 
   private rotate(): void {

@@ -1,3 +1,4 @@
+import { childKeyResolve } from '#contracts/billing/child-keys.js';
 import type { HoldRenewal, ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
 import { holdApply, holdRenew, holdSettle } from '#contracts/billing/holds.js';
 import { keyResolve, type ResolvedKey } from '#contracts/billing/keys.js';
@@ -67,8 +68,9 @@ interface BillingObserver {
 interface Keys {
   /** Answers a look-up. Throws for a key that has ended. */
   resolve(keyDigest: string): ResolvedKey;
-  /** Time at which a key ends. Infinity: never. */
-  findEnd(keyId: string | undefined): number;
+  resolveChild(signed: string, proof: string): ResolvedKey;
+  /** Time at which a key, or a child key of it, ends. Infinity: never. */
+  findEnd(keyId: string | undefined, child?: string): number;
 }
 
 /** A billing service with its own lanes and reaper on the shared database. */
@@ -128,11 +130,14 @@ export class BillingNode {
       const renewed = renewals.filter((_, position) => open[position]).map(({ holdId }) => holdId);
       return { renewed, unsettled, leaseMs: times.leaseMs };
     });
-    this.process.serve(keyResolve, ({ keyDigest }) =>
-      this.commit(() => this.keys.resolve(keyDigest)).catch((error: unknown) => {
-        throw error instanceof ServiceError ? error : new ServiceError('unavailable', 'The billing database cannot be reached.');
-      }),
-    );
+    this.process.serve(keyResolve, ({ keyDigest }) => this.answer(() => this.keys.resolve(keyDigest)));
+    this.process.serve(childKeyResolve, ({ signed, proof }) => this.answer(() => this.keys.resolveChild(signed, proof)));
+  }
+
+  private answer(resolve: () => ResolvedKey): Promise<ResolvedKey> {
+    return this.commit(resolve).catch((error: unknown) => {
+      throw error instanceof ServiceError ? error : new ServiceError('unavailable', 'The billing database cannot be reached.');
+    });
   }
 
   private push(item: Settle | ReserveRequest): Promise<SettleOutcome | ReserveOutcome> {
@@ -174,7 +179,10 @@ export class BillingNode {
   private renew(renewals: readonly HoldRenewal[]): Promise<boolean[]> {
     return this.commit(() => {
       const { holds } = this.database.model;
-      const mayCall = renewals.map(({ holdId }) => this.keys.findEnd(holds.get(holdId)?.keyId) > Date.now());
+      const mayCall = renewals.map(({ holdId }) => {
+        const hold = holds.get(holdId);
+        return this.keys.findEnd(hold?.keyId, hold?.attribution.child) > Date.now();
+      });
       return this.database.renew(renewals, this.readings).map((renewed, position) => renewed && mayCall[position] === true);
     });
   }

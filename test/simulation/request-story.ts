@@ -29,6 +29,8 @@ export class RequestStory {
   sessionLimit: bigint | undefined;
   /** The key that it uses. */
   keyId: string | undefined;
+  /** The child key of it that it uses instead. */
+  child: string | undefined;
   holdId: string | undefined;
   heldAt = 0;
   amount = 0n;
@@ -52,7 +54,12 @@ export class RequestStory {
   ) {}
 
   get attribution(): Attribution {
-    return { user: `user-${this.index % 2}`, session: `run-${this.index % 4}`, 'tag:team': `team-${this.index % 3}` };
+    return {
+      user: `user-${this.index % 2}`,
+      session: `run-${this.index % 4}`,
+      'tag:team': `team-${this.index % 3}`,
+      ...(this.child !== undefined && { child: this.child }),
+    };
   }
 
   /** True for a request that a client has asked the price of when the run began. */

@@ -102,7 +102,7 @@ export class VirtualTime {
 type Action = (...values: unknown[]) => void;
 
 /** Half a minute before a midnight, at which budgets of a day begin anew. */
-const EPOCH_MS = Date.UTC(2026, 0, 1) - 30_000;
+export const EPOCH_MS = Date.UTC(2026, 0, 1) - 30_000;
 
 /** A timer's entry in the queue; invalid once the timer was cancelled or rescheduled. */
 interface Entry {

@@ -205,11 +205,12 @@ class World {
     for (const holdId of model.holds.keys()) this.faults.push(`${this.byHold.get(holdId)?.requestId}: the hold is still open`);
     const charged = [...model.costs.values()].reduce((sum, cost) => sum + cost, 0n);
     this.faults.push(...this.governance.exceeded(this.stories));
+    this.faults.push(...this.governance.childFaults(this.stories));
     const left = model.accounts.get(TEST_CALLER.accountId)?.topup ?? 0n;
     if (left < -this.creditLine) this.faults.push(`${left} is below the credit line of ${this.creditLine}`);
     if (this.initialPicoUsd - left !== charged) this.faults.push(`${this.initialPicoUsd - left} left the account, ${charged} was charged`);
     for (const story of this.stories) {
-      const end = this.governance.findEnd(story.keyId);
+      const end = this.governance.findEnd(story.keyId, story.child);
       const keyEnded = Number.isFinite(end) && end <= story.endedAt;
       this.faults.push(...judge(story, model.costs.get(story.holdId ?? ''), { fundsAreScarce: this.isScarce, keyEnded }));
     }
@@ -223,8 +224,7 @@ class World {
     if (gateway === undefined) return;
     story.gateway = gateway;
     story.knownPrice = gateway.model.pinnedPrice.version;
-    const apiKey = this.governance.anyKey();
-    story.keyId = this.governance.findKeyId(apiKey);
+    const apiKey = this.governance.keyOf(story);
     this.at(story, 'auth');
     try {
       const caller = await gateway.keys.resolve(apiKey);
