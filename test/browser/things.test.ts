@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { accountList } from '#contracts/billing/accounts.js';
+import { projectList } from '#contracts/billing/projects.js';
 import { stack } from '#testing/stack.js';
 import { createTenant } from '#testing/tenant.js';
-import { describeWithBrowser, openPage, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
+import { axeFindings, describeWithBrowser, openPage, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
 
 /** Pages of one project, model, upstream, and the list of accounts. */
 describeWithBrowser('pages of one thing', () => {
@@ -39,6 +40,33 @@ describeWithBrowser('pages of one thing', () => {
     await page.getByRole('region', { name: 'Keys in use' }).getByText('laptop').waitFor();
     await page.getByRole('region', { name: 'People who may use the project' }).getByText('owner').first().waitFor();
     expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  test('an operator sets the policy of a project, and removes it', async () => {
+    const { accountId, projectId } = await createTenant(shared.administrator);
+    const readPolicy = async () => (await shared.administrator.request(projectList, { accountId })).projects[0]?.policy;
+    const cookie = await signInByInvite(shared.administrator, origin, { email: `${randomUUID()}@example.com`, role: 'admin' });
+    const { page, problems } = await openPage(shared.browser, { origin, cookie });
+    const dialog = page.getByRole('dialog');
+    await page.goto(`/panel/a/${accountId}/projects/${projectId}`);
+    await untilSettled(page);
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    expect(await dialog.getByLabel('When it fails').count()).toBe(0);
+    await dialog.getByLabel('Policy').fill('secrets');
+    await dialog.getByLabel('Milliseconds that a request waits for it').fill('300');
+    await dialog.getByLabel('When it fails').selectOption('open');
+    await dialog.getByLabel('Send it the texts of prompts').check();
+    const findings = await axeFindings(page);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('secrets: 300 ms, fails open, gets texts').waitFor();
+    expect([findings, await readPolicy()]).toEqual([[], { name: 'secrets', deadlineMs: 300, fail: 'open', sendText: true }]);
+
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await dialog.getByLabel('Policy').fill('');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('secrets: 300 ms').waitFor({ state: 'detached' });
+    expect([await readPolicy(), problems]).toEqual([undefined, []]);
     await page.context().close();
   });
 
