@@ -249,7 +249,9 @@ describe('a collector', () => {
       await tracer.close();
     }
     for (const timer of timers) clearInterval(timer);
-    expect([timers.length, await counts()]).toEqual([4, { exported: 0, failed: 120, dropped: 0 }]);
+    // Four at a time. One that was given up makes room for another, so a slow machine sees more of them, but never one for each batch.
+    expect(timers.length).toBeLessThan(12);
+    expect(await counts()).toEqual({ exported: 0, failed: 120, dropped: 0 });
   });
 
   test('that is away costs a bounded number of bytes, also of long spans', async () => {

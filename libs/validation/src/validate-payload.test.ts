@@ -83,6 +83,8 @@ const VALUES: unknown[] = [
     'http://u:p@host',
     'KEY',
     'f/k.pem',
+    'tg_child_x',
+    '1798761600-9f86d081884c7d65',
   ],
   ...[
     [],

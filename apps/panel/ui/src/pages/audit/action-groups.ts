@@ -5,6 +5,7 @@ const TITLES: Readonly<Record<string, string>> = {
   account: 'Accounts',
   project: 'Projects',
   key: 'Keys',
+  'child-key': 'Keys',
   budget: 'Budgets',
   topup: 'Money',
   refund: 'Money',
