@@ -122,7 +122,7 @@ class Tenants {
     }
   }
 
-  /** What is there, with the names of no round. */
+  /** Reads the tenants, without the names of the round. */
   async read(): Promise<object> {
     const renamed = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value).replaceAll(this.round, 'round')) as Value;
     const isOwn = (name: string): boolean => this.names.includes(name);

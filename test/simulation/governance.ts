@@ -89,7 +89,7 @@ export class Governance {
   }
 
   /** Returns the key that a request sends, and names its child key. */
-  keyOf(story: RequestStory): string {
+  findKey(story: RequestStory): string {
     const apiKey = this.anyKey();
     story.keyId = this.keys.find((key) => key.apiKey === apiKey)?.keyId;
     if (!this.children || story.keyId === undefined) return apiKey;

@@ -224,7 +224,7 @@ class World {
     if (gateway === undefined) return;
     story.gateway = gateway;
     story.knownPrice = gateway.model.pinnedPrice.version;
-    const apiKey = this.governance.keyOf(story);
+    const apiKey = this.governance.findKey(story);
     this.at(story, 'auth');
     try {
       const caller = await gateway.keys.resolve(apiKey);

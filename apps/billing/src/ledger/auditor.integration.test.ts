@@ -200,6 +200,7 @@ describe('each invariant detects its violation', () => {
       'a credit note for the bill of the reaper',
       ({ accountId, late }) => [noteRow(accountId, late, 1), `DELETE FROM billing.late_settlement WHERE hold_id = '${late}'`],
     ],
+    ['I19', 'a hold of an item that is not open', () => [`INSERT INTO billing.service_use (service, open_holds) VALUES ('x', 1)`]],
   ];
   const noteRow = (accountId: string, holdId: string, amount: number): string =>
     `INSERT INTO billing.movement (account_id, kind, amount, note_of, reason, idempotency_key)
@@ -222,7 +223,11 @@ describe('each invariant detects its violation', () => {
     const customer = await busyCustomer();
     await ledger.customer({ topup: 1n });
     const { violations, invariants } = await checkAfter(sql(customer));
-    expect(violations).toContainEqual({ invariant: id, subject: expect.any(String), accountId: id === 'I6' ? null : customer.accountId });
+    expect(violations).toContainEqual({
+      invariant: id,
+      subject: expect.any(String),
+      accountId: ['I6', 'I19'].includes(id) ? null : customer.accountId,
+    });
     expect(invariants.find((invariant) => invariant.id === id)).toMatchObject({ violations: 1 });
     expect(violations.filter(({ accountId }) => accountId !== null && accountId !== customer.accountId)).toEqual([]);
   });

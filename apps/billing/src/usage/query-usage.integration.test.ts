@@ -81,6 +81,7 @@ function model(used: Used[], request: UsageQueryRequest): UsageRow[] {
       ...(groupBy.includes('client') && { client: one.attribution?.client ?? null }),
       ...(groupBy.includes('session') && { session: one.attribution?.session ?? null }),
       ...(groupBy.includes('agent') && { agent: one.attribution?.agent ?? null }),
+      ...(groupBy.includes('child') && { child: one.attribution?.child ?? null }),
     };
     const id = JSON.stringify(Object.values(key).map((value) => value ?? ''));
     const zero = {
@@ -161,7 +162,7 @@ describe('every grouping of a week of usage equals a plain sum, at once and page
     },
   );
 
-  test('any two of key, model, user, tag, client, session and agent sum up to the total', async () => {
+  test('any two of key, model, user, tag, client, session, agent and child key sum up to the total', async () => {
     const request = { accountId: customer.accountId, from: MONDAY, to: '2026-03-09', tag: 'team' };
     const groups = ['key', 'model', ...ATTRIBUTION_GROUPS] as const;
     const pairs = groups.flatMap((one, at) => groups.slice(at + 1).map((other) => [one, other]));
