@@ -223,7 +223,7 @@ export class SerialModel {
   /** Returns what a service has spent on the day of `now` (UTC), holds, and has open, of all accounts. */
   sumService(service: string, now: number): { spent: bigint; held: bigint; openHolds: number } {
     const open = [...this.holds.values()].filter((hold) => hold.service === service);
-    const ofDay = this.charges.filter((charge) => charge.service === service && dayOf(charge.at) === dayOf(now));
+    const ofDay = this.charges.filter((charge) => charge.service === service && findDay(charge.at) === findDay(now));
     return { spent: sum(ofDay.map(({ amount }) => amount)), held: sum(open.map(({ amount }) => amount)), openHolds: open.length };
   }
 
@@ -664,7 +664,7 @@ function sumTokens({ service }: ModelHold, usage: TokenUsage | undefined): numbe
   return service === undefined ? sumTotal(usage) : 0;
 }
 
-function dayOf(time: number): number {
+function findDay(time: number): number {
   return Math.floor(time / 86_400_000);
 }
 
