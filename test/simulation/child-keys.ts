@@ -31,7 +31,7 @@ export class ChildKeys {
   }
 
   /** Id of the child key that a request uses. Undefined: it uses the key itself. */
-  pathOf({ index }: RequestStory, keyId: string): string | undefined {
+  findPath({ index }: RequestStory, keyId: string): string | undefined {
     const chain = CHAINS[index % 10];
     return chain && this.makePath(keyId, chain);
   }

@@ -93,7 +93,7 @@ export class Governance {
     const apiKey = this.anyKey();
     story.keyId = this.keys.find((key) => key.apiKey === apiKey)?.keyId;
     if (!this.children || story.keyId === undefined) return apiKey;
-    story.child = this.children.pathOf(story, story.keyId);
+    story.child = this.children.findPath(story, story.keyId);
     return story.child === undefined ? apiKey : this.children.textOf(story.child, story.keyId);
   }
 
