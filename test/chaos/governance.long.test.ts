@@ -11,6 +11,7 @@ import { picoUsd, renderUsd } from '#money/pico-usd.js';
 import { LAYOUTS } from '#testing/stack.js';
 import { createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
 import { type Story, tell } from './chaos-client.js';
+import { growChildTree, judgeChildTree } from './child-tree.js';
 import { crowd, crowdRequest, makeUserRequests } from './crowd.js';
 import { expectExact, expectOutcomes, mostAtOnce, mostInAMinute, sumAmounts, type Used, usedBy } from './judge-governance.js';
 import { ManyReplicas } from './many-replicas.js';
@@ -170,6 +171,17 @@ describe.each(LAYOUTS)('%s', (layout) => {
     await untilNoHolds(system.administrator, tenant.accountId, SETTLED_MS);
     const spent = sumAmounts(await usedBy(database, tenant), AMOUNT_OF.usd);
     expect([spent > 0n, spent <= 200_000_000n]).toEqual([true, true]);
+    expect(await system.administrator.request(ledgerCheck, {})).toMatchObject({ violations: [] });
+  });
+
+  test('100 child keys, made, revoked and ended while processes are killed, cost what is below them and no more than they may', async () => {
+    const tenant = await createTenant(system.administrator);
+    const { budgetId } = await setBudget(tenant, { dimension: 'child', period: 'total' }, 'usd', 300_000_000n);
+    const [stories] = await Promise.all([growChildTree(system, tenant), ...system.names.slice(0, 6).map((name) => system.kill(name))]);
+    await untilNoHolds(system.administrator, tenant.accountId, SETTLED_MS);
+    expectOutcomes(stories, 'refused 401', 'refused 402');
+    const { faults, children } = await judgeChildTree(system, tenant, budgetId, await usedBy(database, tenant));
+    expect([faults, children > 50]).toEqual([[], true]);
     expect(await system.administrator.request(ledgerCheck, {})).toMatchObject({ violations: [] });
   });
 

@@ -10,6 +10,7 @@ export interface Used {
   user: string;
   team: string;
   session: string;
+  child: string | null;
   reservedAt: number;
   settledAt: number;
   costPicoUsd: bigint;
@@ -20,7 +21,7 @@ export interface Used {
 export async function usedBy(database: pg.Client, { accountId }: Tenant): Promise<Used[]> {
   const { rows } = await database.query(
     `SELECT (extract(epoch FROM s.reserved_at) * 1000)::float8 AS "reservedAt", (extract(epoch FROM s.settled_at) * 1000)::float8 AS "settledAt",
-       s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team, s.attribution ->> 'session' AS session,
+       s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team, s.attribution ->> 'session' AS session, s.attribution ->> 'child' AS child,
        s.cost + coalesce(l.due - l.writeoff, 0) AS cost, coalesce(l.prompt_tokens + l.output_tokens, s.prompt_tokens + s.output_tokens) AS tokens
      FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
      WHERE s.account_id = $1 AND s.reserved_at IS NOT NULL ORDER BY s.reserved_at`,
@@ -87,13 +88,13 @@ export async function expectExact(
 /** Outcomes that only a kill causes. */
 const OF_KILLS = ['broken', 'failed', 'left', 'refused 502', 'refused 503'];
 
-/** Expects that some requests completed, others had this refusal, such as `refused 402`, and the rest was killed. */
-export function expectOutcomes(stories: readonly Story[], refusal: string): void {
+/** Expects that some requests completed, others had each of these refusals, such as `refused 402`, and the rest was killed. */
+export function expectOutcomes(stories: readonly Story[], ...refusals: string[]): void {
   const counts = new Map<string, number>();
   for (const { outcome } of stories) {
     const name = outcome.kind === 'refused' ? `refused ${outcome.status}` : outcome.kind;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   process.stderr.write(`   ${stories.length} requests: ${JSON.stringify(Object.fromEntries(counts))}\n`);
-  expect([...counts.keys()].filter((outcome) => !OF_KILLS.includes(outcome)).sort()).toEqual(['completed', refusal]);
+  expect([...counts.keys()].filter((outcome) => !OF_KILLS.includes(outcome)).sort()).toEqual(['completed', ...refusals]);
 }
