@@ -81,8 +81,12 @@ export async function nodeRuns() {
   return output.trim() === `v${version}`;
 }
 
-/** @param {string[]} args */
-async function npm(args) {
+/**
+ * Runs npm in a folder with a lock file of its own.
+ * @throws {StartError} when npm is missing or fails.
+ * @param {string[]} args
+ */
+export async function npm(args, folder = ROOT) {
   // Uses the machine's own npm and Node: those in node_modules are replaced.
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes(`${sep}node_modules${sep}`));
   const command = findOnPath('npm', folders);
@@ -92,7 +96,7 @@ async function npm(args) {
   const environment = { ...process.env, PATH: folders.join(delimiter) };
   // Variables of the outer npm would configure the inner one.
   for (const name of Object.keys(environment)) if (/^npm_/i.test(name) && !/^npm_config_/i.test(name)) delete environment[name];
-  const child = spawnCommand(command, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'], env: environment });
+  const child = spawnCommand(command, args, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'], env: environment });
   const [code, signal] = await once(child, 'close').catch((error) => [error.message]);
   if (code !== 0)
     throw new StartError(`npm ${args[0]} failed (${code ?? signal}); see its output above. The first start needs the network`);

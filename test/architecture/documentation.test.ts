@@ -62,7 +62,7 @@ test('every link resolves in the repository', () => {
 
 test('every file and folder that a page names exists', () => {
   const paths = readdirSync('.');
-  for (const folder of ['apps', 'libs', 'docs', 'k8s', 'scripts', 'test', 'bench', 'conformance', 'config', 'prisma']) {
+  for (const folder of ['apps', 'libs', 'docs', 'k8s', 'scripts', 'test', 'bench', 'conformance', 'config', 'prisma', 'site']) {
     const below = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => !path.includes('node_modules'));
     paths.push(...below.map((path) => `${folder}/${path}`));
   }
