@@ -13,7 +13,7 @@ interface Child {
   key: string;
 }
 
-/** Of each child key by its depth: less than the requests of it and of those below it would cost. */
+/** The limit of a child key by its depth: less than its requests and those of the child keys below it would cost. */
 const LIMITS = [300_000_000n, 200_000_000n, 100_000_000n];
 const USD = ['0.0003', '0.0002', '0.0001'];
 const CHAINS = 25;

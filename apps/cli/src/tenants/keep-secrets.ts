@@ -62,10 +62,10 @@ export async function keepSecrets(
 }
 
 function listNewKeys(planned: readonly PlannedAccount[]): KeyPlace[] {
-  return planned.flatMap(({ plan }) => listNewKeys(plan));
+  return planned.flatMap(({ plan }) => listKeysToMake(plan));
 }
 
-function listNewKeys({ name: account, changes }: AccountPlan): KeyPlace[] {
+function listKeysToMake({ name: account, changes }: AccountPlan): KeyPlace[] {
   return changes.flatMap(({ action, kind, project = '', key = '' }) =>
     action === 'create' && kind === 'key' ? [{ account, project, name: key }] : [],
   );
@@ -82,9 +82,9 @@ function renderPlace({ account, project, name }: KeyPlace): string {
 /** Compares again: the apply of a run that was killed may have ended since the plan. Its key has the secret that is kept. */
 async function isStillNew(messaging: Messaging, planned: readonly PlannedAccount[], place: KeyPlace): Promise<boolean> {
   const isPlace = (one: KeyPlace): boolean => renderPlace(one) === renderPlace(place);
-  const accounts = planned.filter(({ plan }) => listNewKeys(plan).some(isPlace)).map(({ account }) => account);
+  const accounts = planned.filter(({ plan }) => listKeysToMake(plan).some(isPlace)).map(({ account }) => account);
   const { plans } = await messaging.request(accountPlan, { accounts }, { timeoutMs: PLAN_MS });
-  return plans.some((plan) => listNewKeys(plan).some(isPlace));
+  return plans.some((plan) => listKeysToMake(plan).some(isPlace));
 }
 
 async function hasKey(messaging: Messaging, keyId: string): Promise<boolean> {
