@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { parse } from 'yaml';
+import { projectUpdate } from '#contracts/billing/projects.js';
 import { registerCertificateExpiry } from '#observability/certificate-expiry.js';
 import { freePort } from '#testing/nats-server.js';
 import { stack } from '#testing/stack.js';
@@ -60,16 +61,22 @@ const queries: Query[] = [...rules.map(({ alert, record, expr }) => ({ place: al
 
 const administrator = await connectAdministrator(stack());
 const { apiKey } = await createTenant(administrator);
-const ask = async (content: string, stream: boolean): Promise<void> => {
+const ruled = await createTenant(administrator);
+await administrator.request(projectUpdate, {
+  projectId: ruled.projectId,
+  policy: { name: 'away', deadlineMs: 1_000, fail: 'open', sendText: false },
+});
+const ask = async (content: string, stream: boolean, key = apiKey): Promise<void> => {
   const response = await fetch(`${gatewayUrl}/v1/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'sim-fast', stream, messages: [{ role: 'user', content }] }),
   });
   await response.text();
 };
 await ask('[[sim rate=50 tokens=5]]', true); // slow enough to come in several chunks
 await ask('[[sim status=503]]', false);
+await ask('hello', false, ruled.apiKey); // the policy does not run
 afterAll(() => administrator.close());
 
 withPrometheus('on a live system', () => {

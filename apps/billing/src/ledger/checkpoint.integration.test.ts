@@ -69,7 +69,7 @@ test('a check from the checkpoint counts all rows, leaves out what needs the who
   const [ofScheduled, ofRequested] = [await scheduled(), await requested()];
   expect(await readMadeAt()).toBe(madeAt);
   const needWholeMonth = INVARIANTS.filter(({ needsWholeMonth }) => needsWholeMonth).map(({ id }) => id);
-  expect(needWholeMonth).toEqual(['I12', 'I14', 'I17']);
+  expect(needWholeMonth).toEqual(['I12', 'I14', 'I17', 'I19']);
   expect(ofScheduled).toEqual({
     ...ofRequested,
     checkedAt: expect.any(String),
