@@ -16,8 +16,14 @@ const connection = await connect({ servers: NATS_URL, name: 'policy-secrets', ma
 const questions = connection.subscribe(SUBJECT, { queue: 'policy' });
 await connection.flush();
 console.log(`answers ${SUBJECT}`);
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void connection.drain());
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void stop());
 for await (const question of questions) void answer(question);
+
+/** Answers the questions that have come, and ends. Without a connection there is nothing to wait for: it ends after some seconds. */
+async function stop() {
+  setTimeout(() => process.exit(), 5_000).unref();
+  await connection.drain();
+}
 
 /** Without an answer the policy fails, and the project says what that means. @param {import('nats').Msg} question */
 async function answer(question) {

@@ -32,7 +32,7 @@ beforeAll(async () => {
   client = new PolicyClient(messaging);
 });
 afterAll(async () => {
-  example?.kill();
+  if (example?.kill()) await once(example, 'exit');
   await policy?.close();
   await messaging?.close();
   await server?.stop();
