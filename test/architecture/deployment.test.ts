@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { environmentIn } from '#config/load-config.js';
+import { OWN_USERS } from '#contracts/rules/bounds.js';
 import { KEY_VARIABLE } from '#contracts/upstream-rules.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.js';
@@ -277,6 +278,10 @@ const kubectl = spawnSync('kubectl', ['kustomize', 'k8s/overlays/local'], { enco
   expect(text('tollgate-nats-keys', 'nats-keys.conf')).toBe(readFileSync('k8s/overlays/local/nats-keys.conf', 'utf8'));
   expect(text('tollgate-nats', 'nats.conf')).toBe(readFileSync('config/nats.conf', 'utf8'));
   expect(text('tollgate-demo-catalog', 'catalog.yaml')).toBe(readFileSync('config/catalog.yaml', 'utf8'));
+});
+
+test('no internal service may have the name of a user of config/nats.conf', () => {
+  expect(OWN_USERS).toEqual([...NATS_USERS, 'service']);
 });
 
 test('every user of config/nats.conf has a password for npm start, and a seed and its public key in the local overlay', () => {

@@ -53,5 +53,6 @@ export const OWN_USERS: readonly string[] = [
   'payments',
   'cli',
   'internal',
+  'policy',
   'service',
 ];
