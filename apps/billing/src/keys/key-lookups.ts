@@ -113,7 +113,7 @@ async function findKeys(connection: PgConnection, asked: readonly Asked[], peppe
   return wanted.map((name) => keys.get(name));
 }
 
-/** Without a pepper nobody learns the key that signs child keys. */
+/** Leaves out the key that signs child keys where no pepper is given. */
 function resolvedKey({ digest, childBudgetId, childLimit, revokedChildren, ...row }: KeyRow, pepper?: string): ResolvedKey {
   const { validForMs, models, networks, tags, policy, pricePlan, nextPricePlan, nextPricePlanFrom: from, ...key } = row;
   const lists = { ...(models && { models }), ...(networks && { networks }), ...(tags && { tags }), ...(policy && { policy }) };

@@ -42,7 +42,7 @@ export function redactTexts(request: InferenceRequest, spans: readonly RedactedS
   return redacted;
 }
 
-/** The one walk over the texts of a prompt, so that an index means the same text to whoever lists and whoever redacts. */
+/** Returns the request with each of its texts changed. Listing and redacting both use it, so an index means the same text in both. */
 function changeTexts(request: InferenceRequest, change: Change): InferenceRequest {
   return {
     ...request,
