@@ -43,6 +43,15 @@ async function ask(content: string): Promise<string> {
   return response.headers.get('x-request-id') ?? '';
 }
 
+/** Waits until the gateway has the price of that time: it asks the catalog after the schedule was answered. */
+async function announced(effectiveAt: string): Promise<void> {
+  let prices: { effective_at: string }[] = [];
+  while (!prices.some(({ effective_at }) => effective_at === effectiveAt)) {
+    const response = await fetch(`${stack.gatewayUrl}/v1/models/sim-fast`, { headers: { authorization: `Bearer ${tenant.apiKey}` } });
+    prices = ((await response.json()) as { announced_prices: typeof prices }).announced_prices;
+  }
+}
+
 const showBill = (requestId: string): Promise<BilledRequest> => administrator.request(requestShow, { requestId });
 const bill = async (content: string): Promise<BilledRequest> => showBill(await ask(content));
 
@@ -78,6 +87,7 @@ test('a scheduled price is in force at its time while the catalog is down, and n
   const effectiveAt = new Date(Date.now() + AHEAD_MS).toISOString();
   const price = { inputUsdPerMTok: '0.30', cachedInputUsdPerMTok: '0.03', outputUsdPerMTok: '1.20', requestUsd: '0.001' };
   await administrator.request(priceSchedule, { model: 'sim-fast', price, effectiveAt });
+  await announced(effectiveAt);
   await stack.hold('catalog');
   const long = ask(`Count ${LONG_STREAM}`);
   const bills: BilledRequest[] = [];
