@@ -12,6 +12,8 @@ Builds the documentation as a site of files in .local/site/build, and serves it 
 SITE_BASE        path below which the site is served, such as /tollgate/ (default: /)
 SITE_REPOSITORY  address of the repository's files, such as https://forge.example.com/us/tollgate/blob/main;
                  without it links to files outside the documentation are shown as text
+SITE_VERSIONS    addresses of the sites of other versions, separated by spaces, for the menu of versions:
+                 https://docs.example.com/v1.0.0/ is listed as v1.0.0
 `;
 const { values } = parseArgs({
   options: { serve: { type: 'boolean' }, port: { type: 'string', default: '4173' }, help: { type: 'boolean', short: 'h' } },

@@ -1,7 +1,7 @@
 /** Pages of the site by the reader's job. A pattern stands for all pages of a folder that no other entry names. */
 export const SIDEBAR: { title: string; pages: string[] }[] = [
   { title: 'Start', pages: ['start', 'glossary'] },
-  { title: 'Concepts', pages: ['architecture', 'money', 'settlement', 'model', 'money-conformance'] },
+  { title: 'Concepts', pages: ['architecture', 'money', 'settlement', 'model', 'money-conformance', 'comparison'] },
   { title: 'Guide: developer of a client', pages: ['guides/client-developer', 'use-with/README', 'use-with/*', 'protocols'] },
   {
     title: 'Guide: platform team',

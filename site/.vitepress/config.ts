@@ -4,7 +4,7 @@ import { defineConfig } from 'vitepress';
 import { headingAnchor } from '../../scripts/site/heading-anchor.ts';
 
 /** Written by `npm run site`, which sets these variables (scripts/site/build-site.ts). */
-const { SITE_PAGES = '', SITE_BUILD = '', SITE_CACHE = '', SITE_BASE = '/' } = process.env;
+const { SITE_PAGES = '', SITE_BUILD = '', SITE_CACHE = '', SITE_BASE = '/', SITE_VERSIONS = '' } = process.env;
 const { version, sidebar } = JSON.parse(readFileSync(join(SITE_PAGES, 'sidebar.json'), 'utf8'));
 
 export default defineConfig({
@@ -36,7 +36,7 @@ export default defineConfig({
       { text: 'Start', link: '/start' },
       { text: 'Reference', link: '/api' },
       { text: 'Runbooks', link: '/runbooks' },
-      { text: version, link: '/changelog' },
+      { text: version, items: [{ text: 'What changed', link: '/changelog' }, ...otherVersions()] },
     ],
     sidebar,
     outline: [2, 3],
@@ -44,6 +44,12 @@ export default defineConfig({
     docFooter: { prev: false, next: false },
   },
 });
+
+/** Links to the sites of other versions, by the last part of their address. */
+function otherVersions(): { text: string; link: string; target: string }[] {
+  const addresses = SITE_VERSIONS.split(/\s+/).filter(Boolean);
+  return addresses.map((link) => ({ text: new URL(link).pathname.split('/').filter(Boolean).at(-1) ?? link, link, target: '_self' }));
+}
 
 function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('{{', '&#123;&#123;');

@@ -17,6 +17,7 @@ const REPOSITORY = 'https://forge.example.com/us/tollgate/blob/main';
 let folder: string;
 
 beforeAll(async () => {
+  process.env.SITE_VERSIONS = 'https://docs.example.com/v1.1.0/ https://docs.example.com/v1.0.0/';
   folder = await buildSite({ base: BASE, repository: REPOSITORY });
 });
 
@@ -64,6 +65,17 @@ describeWithBrowser('in a browser', () => {
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     await page.getByText(answer).first().waitFor();
     expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  test('the menu of versions leads to the sites of other versions', async () => {
+    const { page } = await openPage(browser, { origin });
+    await page.goto(BASE);
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    await page.getByRole('button', { name: version }).first().hover();
+    const link = page.getByRole('link', { name: 'v1.0.0' }).first();
+    await link.waitFor();
+    expect(await link.getAttribute('href')).toBe('https://docs.example.com/v1.0.0/');
     await page.context().close();
   });
 
