@@ -24,7 +24,7 @@ const BEYOND_SHAPE = [
   /is not supported: send the conversation as messages/, // an unknown item with a text
   /`(functions|function_call|audio|logprobs|top_logprobs|thread|logit_bias)` is not supported|`modalities` must not include audio/, // described in words
   /`(guided_json|json_schema|structured_outputs\.json)` must be a JSON Schema|says the same as/, // likewise
-  /`(guided_\w+|regex|ebnf|grammar|structural_tag|structured_outputs\.\w+|chat_template_kwargs\.[^]*|continue_final_message)` is not/,
+  /`(guided_\w+|regex|ebnf|grammar|structural_tag|structured_outputs\.\w+|chat_template_kwargs\.[\s\S]*|continue_final_message)` is not/,
   /nested too deeply/,
 ];
 
