@@ -14,13 +14,34 @@ const AT_ONCE = 16;
  *
  * @param {{ projectId: string, keyId: string }} account
  */
-export function makeBudgetsAtAllLevels({ projectId, keyId }) {
+function makeBudgetsAtAllLevels({ projectId, keyId }) {
   return [{}, { projectId }, { keyId }, { dimension: 'user' }, { dimension: 'tag:team' }];
 }
 
-/** A budget of each session, which lasts as long as the session. */
-export function makeSessionBudget() {
-  return [{ dimension: 'session', period: 'total' }];
+/** The budgets of each variant; those of a session and of a child key last as long as it does. */
+export const MAKE_BUDGETS = {
+  all: makeBudgetsAtAllLevels,
+  session: () => [{ dimension: 'session', period: 'total' }],
+  child: () => [{ dimension: 'child', period: 'total' }],
+};
+
+/** Makes a chain of three child keys and returns the last. @param {string} gatewayUrl @param {string} apiKey @returns {Promise<string>} */
+export async function makeChildKeys(gatewayUrl, apiKey) {
+  let key = apiKey;
+  for (const seconds of [3_600, 3_500, 3_400]) key = await makeChildKey(gatewayUrl, key, seconds);
+  return key;
+}
+
+/** @param {string} gatewayUrl @param {string} parent @param {number} seconds @returns {Promise<string>} */
+async function makeChildKey(gatewayUrl, parent, seconds) {
+  const response = await fetch(`${gatewayUrl}/v1/key/children`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${parent}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ budget_usd: '1000', expires_in: seconds }),
+  });
+  const { key } = await response.json();
+  if (!key) throw new Error(`the gateway made no child key: ${response.status}`);
+  return key;
 }
 
 /** The first key of a project. @param {Stack} stack @param {string} projectId */

@@ -3,7 +3,7 @@
  *
  *   node bench/run.mjs [--quick] [--rounds N] [--seconds S] [--warm-up S] [--connections 1,32,128] [--modes plain,streamed]
  *                      [--targets direct,minimal,portkey,split,all] [--replicas 1,2,4] [--traces off,0.1,0.1-down]
- *                      [--budgets none,all,session] [--before DIRECTORY] [--before-layout all] [--out NAME] [--profile DIRECTORY]
+ *                      [--budgets none,all,session,child] [--before DIRECTORY] [--before-layout all] [--out NAME] [--profile DIRECTORY]
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -112,7 +112,13 @@ async function startTargets() {
     for (const count of flags.replicas.split(','))
       for (const traces of flags.traces.split(','))
         for (const budgets of flags.budgets.split(',')) {
-          const variant = { layout, replicas: Number(count), traces, budgets, ...(profile && { profileDir: join(profile, layout) }) };
+          const variant = {
+            layout,
+            replicas: Number(count),
+            traces,
+            budgets: /** @type {any} */ (budgets),
+            ...(profile && { profileDir: join(profile, layout) }),
+          };
           targets.push(await started(startTollgate(upstream, variant)));
         }
   if (flags.before) {

@@ -9,7 +9,7 @@ import { freePort, startNode } from './child-process.mjs';
 const DATA_DIR = fileURLToPath(new URL('../.local/bench', import.meta.url));
 const CATALOG_FILE = fileURLToPath(new URL('catalog.yaml', import.meta.url));
 const TRACE_SINK = fileURLToPath(new URL('trace-sink.mjs', import.meta.url));
-/** @typedef {{ layout?: import('../scripts/local/services.ts').Layout, replicas?: number, traces?: string, budgets?: string, profileDir?: string }} Variant */
+/** @typedef {{ layout?: import('../scripts/local/services.ts').Layout, replicas?: number, traces?: string, budgets?: 'none' | 'all' | 'session' | 'child', profileDir?: string }} Variant */
 
 /** Without the simulator: all targets share that of the benchmark. */
 const SERVICES = /** @type {const} */ (['billing', 'catalog', 'inference-proxy', 'gateway']);
@@ -23,7 +23,8 @@ const REPLICATED = /** @type {const} */ (['billing', 'inference-proxy', 'gateway
  * the services write CPU profiles there when they stop. `replicas` is the number of those of gateway, inference-proxy and billing.
  * `traces` is `off`, or the fraction of requests that are sampled, with `-down` for a collector that is not there, or the way in which it
  * misbehaves (`trace-sink.mjs`). `budgets` is `none`, or `all`: the requests name a user and a team, and count in a
- * budget on each level; with `session` each names one of a thousand sessions, lets it cost less than its budget, and counts in it.
+ * budget on each level; with `session` each names one of a thousand sessions, lets it cost less than its budget, and counts in it;
+ * with `child` the last of a chain of three child keys sends them.
  *
  * @param {import('./targets.mjs').Target} upstream @param {Variant} [variant] @returns {Promise<import('./targets.mjs').Target>}
  */
@@ -33,7 +34,9 @@ export async function startTollgate(
 ) {
   const hasBudgets = budgets === 'all';
   const hasSessions = budgets === 'session';
-  const variant = `, ${layout}${count === 1 ? '' : `, ${count} replicas`}${traces === 'off' ? '' : `, traces ${traces}`}${hasBudgets ? ', budgets' : hasSessions ? ', sessions' : ''}`;
+  const hasChildren = budgets === 'child';
+  const suffix = { none: '', all: ', budgets', session: ', sessions', child: ', child keys' }[budgets];
+  const variant = `, ${layout}${count === 1 ? '' : `, ${count} replicas`}${traces === 'off' ? '' : `, traces ${traces}`}${suffix}`;
   const dataDir = `${DATA_DIR}${variant.replaceAll(/\W+/g, '-')}`;
   if (profileDir) mkdirSync(profileDir, { recursive: true });
   removeStack(dataDir);
@@ -62,10 +65,12 @@ export async function startTollgate(
     demo: { usd: '1000000.00', requestsPerMinute: 1_000_000, concurrency: 10_000 },
   });
   const { accountId, projectId, apiKey } = stack;
-  if (hasBudgets || hasSessions) {
-    const { makeBudgetsAtAllLevels, makeSessionBudget, findKey, setBudgets } = await import('./budgets.mjs'); // needs what is built by now
+  let key = apiKey;
+  if (budgets !== 'none') {
+    const { MAKE_BUDGETS, findKey, makeChildKeys, setBudgets } = await import('./budgets.mjs'); // needs what is built by now
     const account = { accountId, projectId, keyId: await findKey(stack, projectId) };
-    await setBudgets(stack, [account], hasBudgets ? makeBudgetsAtAllLevels : makeSessionBudget);
+    await setBudgets(stack, [account], MAKE_BUDGETS[budgets]);
+    if (hasChildren) key = await makeChildKeys(stack.gatewayUrl, apiKey);
   }
   const others = Array.from({ length: count - 1 }, (_, index) => index + 2);
   const programs = layout === 'all' ? /** @type {const} */ (['tollgate']) : REPLICATED;
@@ -78,7 +83,7 @@ export async function startTollgate(
     origin: stack.gatewayUrl,
     origins: [stack.gatewayUrl, ...Object.values(replicas.gatewayUrls)],
     headers: {
-      ...{ 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
+      ...{ 'content-type': 'application/json', authorization: `Bearer ${key}` },
       ...(hasBudgets && { 'x-tollgate-tags': 'team=bench' }),
       ...(hasSessions && { 'x-tollgate-session-budget': '100000' }),
     },

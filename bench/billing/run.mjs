@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { connectPg } from '#database/pg-connection.js';
 import { ensureBuilt } from '../../scripts/local/build.ts';
 import { scriptOf } from '../../scripts/local/project.mjs';
-import { makeBudgetsAtAllLevels, setBudgets } from '../budgets.mjs';
+import { MAKE_BUDGETS, setBudgets } from '../budgets.mjs';
 import { freePort, startNode, stopChild } from '../child-process.mjs';
 import { describeMachine, markdown, median, writeResult } from '../report.mjs';
 import { runPgbench } from './pgbench.mjs';
@@ -107,7 +107,7 @@ async function startDatabase(root) {
   const create = async (/** @type {boolean} */ hasBudgets) => {
     const makers = await startReplicas({ root, stack }, 1, {});
     const accounts = await makeAccounts({ natsUrl: stack.natsUrl, password: stack.natsPasswords.cli, count: ACCOUNTS + 1 });
-    if (hasBudgets) await setBudgets(stack, accounts, makeBudgetsAtAllLevels);
+    if (hasBudgets) await setBudgets(stack, accounts, MAKE_BUDGETS.all);
     await makers.stop();
     return accounts;
   };

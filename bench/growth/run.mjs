@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../../scripts/local/build.ts';
 import { removeStack, startStack } from '../../scripts/local/stack.ts';
 import { makeAccounts } from '../billing/accounts.mjs';
-import { makeSessionBudget, setBudgets } from '../budgets.mjs';
+import { MAKE_BUDGETS, setBudgets } from '../budgets.mjs';
 import { stopChild } from '../child-process.mjs';
 import { cpuSeconds, residentMb } from '../cpu-time.mjs';
 import { chartCurves } from '../plots/charts.mjs';
@@ -92,7 +92,7 @@ async function main() {
       sizes: sizes(flags.sessions),
       isKept: true,
       measure: async (count) => {
-        await setBudgets(stack, accounts.slice(0, 1), makeSessionBudget);
+        await setBudgets(stack, accounts.slice(0, 1), MAKE_BUDGETS.session);
         await seedSessions(stack.databaseUrl, count);
         return measureSessions(stack, accounts);
       },

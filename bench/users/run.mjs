@@ -12,7 +12,7 @@ import { connectPg } from '#database/pg-connection.js';
 import { ensureBuilt } from '../../scripts/local/build.ts';
 import { removeStack, startStack } from '../../scripts/local/stack.ts';
 import { makeAccounts } from '../billing/accounts.mjs';
-import { makeSessionBudget, setBudgets } from '../budgets.mjs';
+import { MAKE_BUDGETS, setBudgets } from '../budgets.mjs';
 import { stopChild } from '../child-process.mjs';
 import { cpuSeconds } from '../cpu-time.mjs';
 import { describeMachine, markdown, median, writeResult } from '../report.mjs';
@@ -44,7 +44,7 @@ const ALL_CASES = [
   { name: 'a budget of each user, 1,000 users', budgets: [{ dimension: 'user' }], job: { users: 1_000, tags } },
   { name: 'a budget of each user, all users', budgets: [{ dimension: 'user' }], job: { users, tags } },
   { name: 'sessions, no budget', budgets: [], job: { sessions: 1_000 } },
-  { name: 'a budget of each session, 1,000 sessions', budgets: makeSessionBudget(), job: { sessions: 1_000 } },
+  { name: 'a budget of each session, 1,000 sessions', budgets: MAKE_BUDGETS.session(), job: { sessions: 1_000 } },
   { name: 'budgets of each user and each tag', budgets: [{ dimension: 'user' }, { dimension: 'tag:team' }], job: { users, tags } },
 ];
 
