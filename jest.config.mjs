@@ -24,12 +24,12 @@ export default {
   // an unhandled rejection fails its own file instead of the whole run.
   ...(process.env.TEST_STACK && { workerIdleMemoryLimit: 0, testSequencer: '<rootDir>/scripts/testing/longest-first.ts' }),
   // Folders with copies of the project from local runs.
-  modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/dist/', '<rootDir>/bench/'],
+  modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/dist/', '<rootDir>/bench/[^/]+/node_modules/'],
   projects: [
     {
       ...shared,
       displayName: 'unit',
-      roots: [...besideTheCode, '<rootDir>/test/simulation'],
+      roots: [...besideTheCode, '<rootDir>/bench', '<rootDir>/test/simulation'],
       testRegex: '(?<!\\.integration|\\.long)\\.test\\.m?[jt]s$',
     },
     { ...shared, displayName: 'integration', roots: besideTheCode, testRegex: '\\.integration\\.test\\.ts$' },

@@ -5,27 +5,19 @@
  *                      [--targets direct,minimal,portkey,split,all] [--replicas 1,2,4] [--traces off,0.1,0.1-down]
  *                      [--budgets none,all,session,child] [--before DIRECTORY] [--before-layout all] [--out NAME] [--profile DIRECTORY]
  */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../scripts/local/build.ts';
 import { stopChild } from './child-process.mjs';
-import { cpuSeconds, machineSeconds, residentMb } from './cpu-time.mjs';
+import { residentMb } from './cpu-time.mjs';
+import { expectedText, loadTarget, startLoader, TOKENS } from './load.mjs';
 import { chartAdded, chartCpu, chartRequests } from './plots/charts.mjs';
 import { describeMachine, middle, renderCpu, renderMemory, renderNoise, renderTable, total } from './report.mjs';
 import { startMinimalProxy, startPortkey, startUpstream } from './targets.mjs';
 import { startBefore, startTollgate } from './tollgate.mjs';
 
 /** @typedef {import('./targets.mjs').Target} Target @typedef {import('./report.mjs').Series} Series */
-
-const TOKENS = 64;
-const MESSAGES = [
-  { role: 'system', content: 'You are a helpful assistant. Answer in one paragraph and do not repeat the question.' },
-  { role: 'user', content: `Why is the sky blue, and why are sunsets red? [[sim tokens=${TOKENS}]]` },
-];
 
 const { values: flags } = parseArgs({
   options: {
@@ -76,15 +68,12 @@ try {
 async function main() {
   await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise<unknown>} */ work) => work() });
   const targets = await startTargets();
-  const loader = fork(fileURLToPath(new URL('load-worker.mjs', import.meta.url)), {
-    env: { ...process.env, NODE_OPTIONS: '', NODE_ENV: 'production' },
-  });
-  stops.push(() => stopChild(loader));
-  loader.once('exit', (code, signal) => {
+  const loader = startLoader((code) => {
     if (stopping) return;
-    console.error(`the load generator ended with ${code ?? signal}`);
+    console.error(`the load generator ended with ${code}`);
     void stopAll().then(() => process.exit(1));
   });
+  stops.push(() => stopChild(loader));
   const text = await expectedText(/** @type {Target} */ (targets[0]));
   const measured = targets.filter(({ name }) => name !== 'direct' || wanted.includes(name));
   /** @type {Series[]} */
@@ -201,28 +190,7 @@ function announce(when, { mode, connections }, target, { requestsPerSecond, cpu,
  * @param {string} text @param {number} duration @returns {Promise<import('./report.mjs').Sample>}
  */
 async function measure(loader, target, { mode, connections }, text, duration) {
-  const stream = mode === 'streamed';
-  const origins = target.origins ?? [target.origin];
-  loader.send({
-    origins,
-    path: '/v1/chat/completions',
-    headers: target.headers,
-    body: requestBody(stream, target.user),
-    text,
-    stream,
-    sessions: target.sessions,
-    connections: connections * origins.length,
-    seconds: duration,
-  });
-  await once(loader, 'message'); // connected
-  const before = cpuSeconds(target.pids);
-  const ownBefore = total(cpuSeconds({ harness: process.pid }));
-  const machineBefore = machineSeconds();
-  /** @type {[import('./load-worker.mjs').Outcome]} */
-  const [outcome] = /** @type {any} */ (await once(loader, 'message'));
-  const after = cpuSeconds(target.pids);
-  const machineAfter = machineSeconds();
-  const others = machineAfter.used - machineBefore.used - (total(cpuSeconds({ harness: process.pid })) - ownBefore);
+  const { outcome, noise, cpu } = await loadTarget(loader, target, { mode, connections, text, seconds: duration });
   const perThousand = (/** @type {number} */ used) => (outcome.requests > 0 ? (used / outcome.requests) * 1_000 : 0);
   return {
     requestsPerSecond: outcome.requests / outcome.seconds,
@@ -231,40 +199,9 @@ async function measure(loader, target, { mode, connections }, text, duration) {
     requests: outcome.requests,
     errors: outcome.errors,
     firstError: outcome.firstError,
-    noise: Math.max(0, others) / (machineAfter.available - machineBefore.available),
-    cpu: ofReplicasTogether(
-      Object.fromEntries(Object.keys(before).map((name) => [name, perThousand((after[name] ?? 0) - (before[name] ?? 0))])),
-    ),
+    noise,
+    cpu: Object.fromEntries(Object.entries(cpu).map(([name, used]) => [name, perThousand(used)])),
   };
-}
-
-/** Adds up `billing`, `billing-2` and so on. @param {Record<string, number>} parts @returns {Record<string, number>} */
-function ofReplicasTogether(parts) {
-  const names = Map.groupBy(Object.entries(parts), ([name]) => name.replace(/-\d+$/, ''));
-  return Object.fromEntries([...names].map(([name, entries]) => [name, total(Object.fromEntries(entries))]));
-}
-
-/** @param {boolean} stream @param {string} [user] */
-function requestBody(stream, user) {
-  return JSON.stringify({
-    model: 'sim-fast',
-    messages: MESSAGES,
-    max_tokens: 256,
-    user,
-    ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
-  });
-}
-
-/** Expected text of every reply. @param {Target} upstream */
-async function expectedText(upstream) {
-  const reply = await fetch(`${upstream.origin}/v1/chat/completions`, {
-    method: 'POST',
-    headers: upstream.headers,
-    body: requestBody(false),
-  });
-  const { choices, usage } = await reply.json();
-  if (usage.completion_tokens !== TOKENS) throw new Error(`the upstream sent ${usage.completion_tokens} tokens`);
-  return choices[0].message.content;
 }
 
 /** @param {Series[]} series @param {Parameters<typeof renderMemory>[0]} memory */

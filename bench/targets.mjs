@@ -9,8 +9,10 @@ const run = promisify(execFile);
 /**
  * A server of POST /v1/chat/completions, with the headers it needs and the processes whose CPU time counts. `origins` are those of its
  * replicas, which share the connections; `user` is the end user that requests name, `sessions` the number of sessions that they name in turn.
+ * `ledger` is where Tollgate keeps the account of all requests.
  *
- * @typedef {{ name: string, origin: string, origins?: string[], user?: string, sessions?: number, headers: Record<string, string>, pids: Record<string, number>, stop(): Promise<void> }} Target
+ * @typedef {{ name: string, origin: string, origins?: string[], user?: string, sessions?: number,
+ *   ledger?: { databaseUrl: string, accountId: string }, headers: Record<string, string>, pids: Record<string, number>, stop(): Promise<void> }} Target
  */
 
 const JSON_HEADERS = { 'content-type': 'application/json' };

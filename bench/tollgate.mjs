@@ -11,6 +11,8 @@ const CATALOG_FILE = fileURLToPath(new URL('catalog.yaml', import.meta.url));
 const TRACE_SINK = fileURLToPath(new URL('trace-sink.mjs', import.meta.url));
 /** @typedef {{ layout?: import('../scripts/local/services.ts').Layout, replicas?: number, traces?: string, budgets?: 'none' | 'all' | 'session' | 'child', profileDir?: string }} Variant */
 
+/** Top-up of the account that all requests use; no run uses it up. */
+export const TOP_UP_USD = '1000000.00';
 /** Without the simulator: all targets share that of the benchmark. */
 const SERVICES = /** @type {const} */ (['billing', 'catalog', 'inference-proxy', 'gateway']);
 /** Sessions that requests name in turn. */
@@ -62,7 +64,7 @@ export async function startTollgate(
     quiet: true,
     env,
     serviceEnv,
-    demo: { usd: '1000000.00', requestsPerMinute: 1_000_000, concurrency: 10_000 },
+    demo: { usd: TOP_UP_USD, requestsPerMinute: 1_000_000, concurrency: 10_000 },
   });
   const { accountId, projectId, apiKey } = stack;
   let key = apiKey;
@@ -89,6 +91,7 @@ export async function startTollgate(
     },
     ...(hasBudgets && { user: 'user-1' }),
     ...(hasSessions && { sessions: SESSIONS }),
+    ledger: { databaseUrl: stack.databaseUrl, accountId },
     pids: { ...stack.pids(), ...replicas.pids() },
     stop: async () => {
       await replicas.stop();

@@ -7,7 +7,7 @@ export const SIDEBAR: { title: string; pages: string[] }[] = [
     title: 'Guide: platform team',
     pages: [
       ...['guides/platform-team', 'upstreams', 'credentials', 'dialects', 'governance', 'tenants', 'panel', 'security'],
-      ...['deployment', 'kubernetes', 'scale', 'observability', 'tracing', 'restore', 'upgrading'],
+      ...['deployment', 'kubernetes', 'scale', 'frontier', 'observability', 'tracing', 'restore', 'upgrading'],
     ],
   },
   { title: 'Guide: internal service', pages: ['guides/internal-service', 'services', 'nats-api', 'webhooks'] },

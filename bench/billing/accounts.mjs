@@ -31,3 +31,22 @@ export async function makeAccounts({ natsUrl, password, count }) {
   await messaging.close();
   return accounts;
 }
+
+/**
+ * Adds keys to the project of an account until there are `count`. Returns the account once with each.
+ *
+ * @param {{ natsUrl: string, password: string, account: { accountId: string, projectId: string, keyId: string } | undefined, count: number }} options
+ */
+export async function addKeys({ natsUrl, password, account, count }) {
+  if (account === undefined) throw new Error('no account');
+  const messaging = await connectMessaging({ url: natsUrl, user: 'cli', password, service: 'cli', logger: createLogger('bench', 'warn') });
+  const keys = [account];
+  while (keys.length < count) {
+    const made = Array.from({ length: Math.min(AT_ONCE, count - keys.length) }, () =>
+      messaging.request(keyCreate, { projectId: account.projectId }, { timeoutMs: 30_000 }),
+    );
+    keys.push(...(await Promise.all(made)).map(({ keyId }) => ({ ...account, keyId })));
+  }
+  await messaging.close();
+  return keys;
+}

@@ -2,7 +2,7 @@
  * Benchmark of growth: the CPU time of a request while one thing grows, such as accounts, settlements in the journal, ended sessions, open
  * streams, or messages of a conversation. See ../README.md, "Growth".
  *
- *   node bench/growth/run.mjs [--curves accounts,settlements,streams,messages] [--accounts 1,100,10000] [--settlements 0,1000000]
+ *   node bench/growth/run.mjs [--curves accounts,keys,settlements,streams,messages] [--accounts 1,100,10000] [--keys 1,100,900] [--settlements 0,1000000]
  *                             [--streams 1,100,1000] [--messages 3,30,300] [--sessions 0,10000000] [--seconds S] [--rounds N] [--out NAME]
  */
 import { fork } from 'node:child_process';
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../../scripts/local/build.ts';
 import { removeStack, startStack } from '../../scripts/local/stack.ts';
-import { makeAccounts } from '../billing/accounts.mjs';
+import { addKeys, makeAccounts } from '../billing/accounts.mjs';
 import { MAKE_BUDGETS, setBudgets } from '../budgets.mjs';
 import { stopChild } from '../child-process.mjs';
 import { cpuSeconds, residentMb } from '../cpu-time.mjs';
@@ -31,8 +31,9 @@ import { seedSettlements } from './seed-settlements.ts';
 
 const { values: flags } = parseArgs({
   options: {
-    curves: { type: 'string', default: 'accounts,settlements,sessions,streams,messages' },
+    curves: { type: 'string', default: 'accounts,keys,settlements,sessions,streams,messages' },
     accounts: { type: 'string', default: '1,100,10000' },
+    keys: { type: 'string', default: '1,100,900' },
     settlements: { type: 'string', default: '0,1000000' },
     streams: { type: 'string', default: '1,100,1000' },
     messages: { type: 'string', default: '3,30,300' },
@@ -65,17 +66,22 @@ try {
 async function main() {
   await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise<unknown>} */ work) => work() });
   const { stack, headers } = await startAll();
-  const accounts = await makeAccounts({
-    natsUrl: stack.natsUrl,
-    password: stack.natsPasswords.cli,
-    count: Math.max(...sizes(flags.accounts)),
-  });
+  const administrator = { natsUrl: stack.natsUrl, password: stack.natsPasswords.cli };
+  const isWanted = (/** @type {string} */ curve) => flags.curves.split(',').includes(curve);
+  const count = isWanted('accounts') ? Math.max(...sizes(flags.accounts)) : 1;
+  const accounts = await makeAccounts({ ...administrator, count });
+  const keys = isWanted('keys') ? await addKeys({ ...administrator, account: accounts[0], count: Math.max(...sizes(flags.keys)) }) : [];
   /** @type {Record<string, { unit: string, sizes: number[], isKept?: boolean, measure(size: number): Promise<Omit<Point, 'curve' | 'x'>> }>} */
   const curves = {
     accounts: {
       unit: 'a reserve and settlement, by accounts',
       sizes: sizes(flags.accounts),
       measure: (count) => measurePairs(stack, accounts.slice(0, count)),
+    },
+    keys: {
+      unit: 'a reserve and settlement of one account, by keys that take turns',
+      sizes: sizes(flags.keys),
+      measure: (count) => measurePairs(stack, keys.slice(0, count)),
     },
     streams: {
       unit: 'a token, by open streams',
@@ -111,7 +117,7 @@ async function main() {
   /** @type {Point[]} */
   const points = [];
   for (const [name, { unit, sizes: grown, isKept, measure }] of Object.entries(curves)) {
-    if (!flags.curves.split(',').includes(name)) continue;
+    if (!isWanted(name)) continue;
     // What only grows must not be there before the smaller sizes are measured.
     for (const size of isKept ? grown.slice(0, 1) : grown) await measure(size); // warm-up
     for (const size of grown)
@@ -249,6 +255,7 @@ async function report(points) {
   await mkdir(directory, { recursive: true });
   await writeFile(new URL(`${name}.md`, directory), `${text}\n`);
   await writeFile(new URL(`${name}.svg`, directory), `${await chartCurves(points)}\n`);
+  await writeFile(new URL(`${name}.json`, directory), `[\n${points.map((point) => JSON.stringify(point)).join(',\n')}\n]\n`);
   console.error(`written to bench/results/${name}.md`);
 }
 

@@ -140,6 +140,102 @@ export function chartCurves(points) {
   });
 }
 
+/**
+ * The rate that each target sustains by bound: a point for the median of the rounds, a line from the lowest to the highest. A target that
+ * keeps a bound at no rate has no point there.
+ *
+ * @param {import('../frontier/report.mjs').Figure[]} figures @returns {Promise<string>}
+ */
+export function chartFrontier(figures) {
+  const values = figures
+    .filter(({ rate }) => rate > 0)
+    .map(({ mode, target, bound, rates, rate }) => ({
+      ...{ load: MODE_TITLES[mode], target, bound: `${bound} ms`, rate },
+      ...{ low: Math.max(1, Math.min(...rates)), high: Math.max(...rates) },
+    }));
+  const x = { field: 'bound', type: 'nominal', sort: null, axis: { title: 'bound of the 99th percentile', labelAngle: 0 } };
+  const xOffset = { field: 'target', type: 'nominal', sort: null };
+  const color = {
+    field: 'target',
+    type: 'nominal',
+    sort: null,
+    scale: { scheme: COLOR_SCHEME },
+    legend: { title: null, orient: 'bottom' },
+  };
+  const y = {
+    field: 'rate',
+    type: 'quantitative',
+    scale: { type: 'log', nice: false, padding: 8 },
+    axis: { title: 'a second', grid: true, format: '~s' },
+  };
+  return renderSvg({
+    data: { values },
+    facet: { column: { field: 'load', sort: null, title: null } },
+    spec: {
+      width: 320,
+      height: 240,
+      layer: [
+        { mark: { type: 'rule', strokeWidth: 2 }, encoding: { x, xOffset, color, y: { ...y, field: 'low' }, y2: { field: 'high' } } },
+        { mark: { type: 'point', filled: true, size: 60, opacity: 1 }, encoding: { x, xOffset, color, y } },
+      ],
+    },
+  });
+}
+
+/**
+ * The 99th percentile of latency by rate, a dot for each measurement of all rounds, with the bounds as lines.
+ *
+ * @param {import('../frontier/report.mjs').Sample[]} samples @param {number[]} bounds @returns {Promise<string>}
+ */
+export function chartLatency(samples, bounds) {
+  const top = 3 * Math.max(...bounds);
+  const values = samples.map(({ mode, target, rate, ms, isSustained }) => ({
+    ...{ load: MODE_TITLES[mode], target, rate, ms: Math.min(top, Math.max(ms, 0.5)) },
+    kept: isSustained ? 'sustained' : 'not sustained',
+  }));
+  const x = {
+    field: 'rate',
+    type: 'quantitative',
+    scale: { type: 'log', nice: false, padding: 8 },
+    axis: { title: 'requests that arrive a second', format: '~s' },
+  };
+  const y = {
+    field: 'ms',
+    type: 'quantitative',
+    scale: { type: 'log', nice: false, padding: 8 },
+    axis: { title: 'p99 ms', values: bounds },
+  };
+  return renderSvg({
+    data: { values },
+    facet: { column: { field: 'load', sort: null, title: null } },
+    spec: {
+      width: 320,
+      height: 240,
+      mark: { type: 'point', size: 35, strokeWidth: 1.5 },
+      encoding: {
+        x,
+        y,
+        color: {
+          field: 'target',
+          type: 'nominal',
+          sort: null,
+          scale: { scheme: COLOR_SCHEME },
+          legend: { title: null, orient: 'bottom', labelLimit: 300 },
+        },
+        shape: {
+          field: 'kept',
+          type: 'nominal',
+          scale: { domain: ['sustained', 'not sustained'], range: ['circle', 'cross'] },
+          legend: { title: null, orient: 'bottom' },
+        },
+      },
+    },
+  });
+}
+
+/** @type {Record<string, string>} */
+const MODE_TITLES = { plain: 'plain requests', streamed: 'streams' };
+
 /** @param {import('../report.mjs').Scenario} scenario */
 function describeLoad({ mode, connections }) {
   return `${mode}, ${connections} ${connections === 1 ? 'connection' : 'connections'}`;
