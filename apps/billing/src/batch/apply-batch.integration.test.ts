@@ -21,8 +21,8 @@ import { applyBatch } from './apply-batch.js';
 import { billableUsage } from './hold.js';
 
 /** Each seed is the history of two customers. Odd seeds have budgets, two of four rate limits, and one of three credit lines. */
-const SEEDS = longOr(24, 500);
-const SEEDS_IN_MEMORY = longOr(9, 300);
+const SEEDS = longOr(10, 500);
+const SEEDS_IN_MEMORY = longOr(4, 300);
 const SEEDS_WITHOUT_MEMORY = longOr(2, 50);
 const STEPS = 80;
 /** Steps between two ledger checks, which read all rows: a violation stays until the next. */

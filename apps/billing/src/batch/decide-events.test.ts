@@ -8,7 +8,7 @@ import { windowAt } from '../calendar/budget-window.js';
 import type { AccountState, NewEvent } from './batch.js';
 
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
-const SEEDS = longOr(40, 2_000);
+const SEEDS = longOr(16, 2_000);
 /** From here on, 40 seeds reach every threshold. */
 const FIRST_SEED = 110;
 const STEPS = 150;

@@ -4,7 +4,7 @@ import { replayTrace } from './replay-trace.js';
 import { ReplayedMemory } from './replayed-memory.js';
 
 test('the fold does what random traces of the model do', async () => {
-  const { traces, reached } = makeTraces(longOr(60, 2_000));
+  const { traces, reached } = makeTraces(longOr(30, 2_000));
   for (const trace of traces) await replayTrace(trace, (ledger) => new ReplayedMemory(ledger));
   expect([...reached].sort()).toEqual([
     'ask',
