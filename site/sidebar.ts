@@ -11,7 +11,7 @@ export const SIDEBAR: { title: string; pages: string[] }[] = [
     ],
   },
   { title: 'Guide: internal service', pages: ['guides/internal-service', 'services', 'nats-api', 'webhooks'] },
-  { title: 'Guide: finance', pages: ['guides/finance', 'balances', 'payments', 'journals'] },
+  { title: 'Guide: finance', pages: ['guides/finance', 'balances', 'payments', 'journals', 'receipts'] },
   {
     title: 'Reference',
     pages: [

@@ -6,7 +6,7 @@ type Variables = Record<string, string>;
 const COMMON = /^(PATH|HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/;
 /** Variables of the launcher, and those that it sets itself for the services that need them. */
 const WITHHELD =
-  /^(npm_|NATS_|((BILLING|CATALOG|PANEL|PAYMENTS)_)?DATABASE_URL$|KEY_PEPPER$|(PANEL_|PAYMENTS_)?PORT$|(PANEL_|PAYMENTS_)?HOST$|OPS_|NODE_OPTIONS$|INIT_CWD$|TEST_|UPSTREAM_SIM_)/i;
+  /^(npm_|NATS_|((BILLING|CATALOG|PANEL|PAYMENTS)_)?DATABASE_URL$|KEY_PEPPER$|RECEIPT_SIGNING_KEY$|(PANEL_|PAYMENTS_)?PORT$|(PANEL_|PAYMENTS_)?HOST$|OPS_|NODE_OPTIONS$|INIT_CWD$|TEST_|UPSTREAM_SIM_)/i;
 /** Settings of traces and of metrics by OTLP, the same for every service. OpenTelemetry reads some of them itself. */
 const TRACING = /^(OTEL_|TRACES_SLOW_MS$)/;
 /** Variables that a service reads besides its settings. The keys of upstreams are for the inference-proxy alone. */

@@ -109,7 +109,7 @@ test('secrets are created once, readable only by the owner, and need no quoting'
   const secrets = loadSecrets(folder);
   expect(loadSecrets(folder)).toEqual(secrets);
   expect(Object.keys(secrets.natsPasswords)).toEqual(PASSWORD_USERS);
-  const all = [...Object.values(secrets.natsPasswords), secrets.keyPepper, secrets.postgresPassword];
+  const all = [...Object.values(secrets.natsPasswords), secrets.keyPepper, secrets.receiptSigningKey, secrets.postgresPassword];
   expect(new Set(all).size).toBe(all.length);
   for (const secret of all) expect(secret).toMatch(/^[a-z][a-z0-9]{40,}$/);
   expect(statSync(join(folder, 'secrets.json')).mode & 0o777).toBe(0o600);

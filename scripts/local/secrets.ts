@@ -12,6 +12,7 @@ export type DatabaseService = (typeof DATABASE_SERVICES)[number];
 export interface Secrets {
   natsPasswords: Record<PasswordUser, string>;
   keyPepper: string;
+  receiptSigningKey: string;
   postgresPassword: string;
   servicePasswords: Record<DatabaseService, string>;
 }
@@ -33,6 +34,7 @@ export function loadSecrets(dataDir: string): Secrets {
   const secrets: Secrets = {
     natsPasswords: byName(PASSWORD_USERS, (user) => kept.natsPasswords?.[user] ?? secret()),
     keyPepper: kept.keyPepper ?? secret(),
+    receiptSigningKey: kept.receiptSigningKey ?? secret(),
     postgresPassword: kept.postgresPassword ?? secret(),
     servicePasswords: byName(DATABASE_SERVICES, (name) => kept.servicePasswords?.[name] ?? secret()),
   };

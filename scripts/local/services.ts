@@ -183,6 +183,7 @@ function ownSettings(name: ServiceName, { connections, ports, secrets }: Parts):
       return {
         DATABASE_URL: connections.databaseUrls.billing,
         KEY_PEPPER: secrets.keyPepper,
+        RECEIPT_SIGNING_KEY: secrets.receiptSigningKey,
         PANEL_URL: `http://127.0.0.1:${connections.panelPort}`,
       };
     case 'catalog':

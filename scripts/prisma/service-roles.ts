@@ -166,6 +166,13 @@ export const GRANTS: Record<Schema, SchemaGrants> = {
       month: { select: true, insert: true },
       month_account: { select: true, insert: true },
       month_grant: { select: true, insert: true },
+      // Receipts of closed months, and what was signed.
+      installation: { select: true },
+      month_receipt: { select: true, insert: true },
+      month_receipt_part: { select: true, insert: true },
+      month_line: { select: true, insert: true },
+      month_signature: { select: true, insert: true },
+      receipt_key: { select: true, insert: true },
       // Detached and attached by functions, with the rights of the owner.
       detached_month: { select: true },
       detached_account: { select: true, insert: true },

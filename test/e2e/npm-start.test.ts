@@ -98,7 +98,7 @@ const OUR_VARIABLES = {
   UPSTREAM_OTHER_URL: 'http://127.0.0.1:1/v1',
   PEEK_MS: '20000',
 };
-const SECRETS = ['DATABASE_URL', 'KEY_PEPPER', 'NATS_PASSWORD'];
+const SECRETS = ['DATABASE_URL', 'KEY_PEPPER', 'NATS_PASSWORD', 'RECEIPT_SIGNING_KEY'];
 
 let first: Launch;
 test('starts everything and prints how to use it', async () => {
@@ -135,7 +135,7 @@ onLinux('--split: each process has the variables it reads: secrets of upstreams 
   expect(seenVariables()).toEqual({
     postgres: [],
     nats: [],
-    billing: ['DATABASE_URL', 'KEY_PEPPER', 'LEASE_MS', 'NATS_PASSWORD'],
+    billing: ['DATABASE_URL', 'KEY_PEPPER', 'LEASE_MS', 'NATS_PASSWORD', 'RECEIPT_SIGNING_KEY'],
     catalog: ['DATABASE_URL', 'NATS_PASSWORD', 'UPSTREAM_OTHER_URL'],
     'upstream-sim': [],
     'inference-proxy': ['NATS_PASSWORD', 'UPSTREAM_KEY_HOSTED'],

@@ -2,6 +2,7 @@ import { IsBoolean, IsInt, IsString, Matches, Max, Min, MinLength } from 'class-
 import { IsPostgresUrl } from '#database/postgres-url.js';
 import { ForwardProxyConfig } from '#network/forward-proxy/forward-proxy.config.js';
 
+const SIGNING_KEY = /^(none|.{32,})$/;
 const PANEL_URL = /^none$|^https?:\/\/[^/?#@\s]+$/;
 
 /** Settings of the billing service. The name of a variable is the name of its field in capitals. */
@@ -9,6 +10,8 @@ export class BillingConfig extends ForwardProxyConfig {
   @IsPostgresUrl() databaseUrl = '';
   /** Secret of the stored key digests. It must be the same on all replicas and never change: another secret makes every key unknown. */
   @IsString() @MinLength(32, { message: 'must be at least 32 characters' }) keyPepper = '';
+  /** Secret of the key that signs closed months for receipts. `none`: no month is signed. Another secret is another key; old ones stay published. */
+  @Matches(SIGNING_KEY, { message: 'must be none or at least 32 characters' }) receiptSigningKey = 'none';
   /** Concurrent batches, each on its own connection. An account always uses the same lane. */
   @IsInt() @Min(1) @Max(64) lanes = 4;
   @IsInt() @Min(1) @Max(2_048) batchMax = 512;

@@ -12,6 +12,7 @@ import { InferenceClient } from './clients/inference.js';
 import { OwnKeys } from './clients/own-keys.js';
 import { PolicyClient } from './clients/policy.js';
 import { QuoteKeys } from './clients/quote-keys.js';
+import { ReceiptKeys } from './clients/receipt-keys.js';
 import { ServiceHolds } from './clients/service-holds.js';
 import { EstimateController } from './estimate.controller.js';
 import { GatewayConfig } from './gateway.config.js';
@@ -28,6 +29,7 @@ import { EstimatesController } from './http/endpoints/estimates.controller.js';
 import { GenerationController } from './http/endpoints/generation.controller.js';
 import { GenerationHandler } from './http/endpoints/generation-handler.js';
 import { OwnKeyController } from './http/endpoints/own-key.controller.js';
+import { ReceiptsController } from './http/endpoints/receipts.controller.js';
 import { addModels, createGatewayMetrics } from './http/gateway-metrics.js';
 import { ApiKeyGuard } from './http/limits/api-key.guard.js';
 import { EmptyAccounts } from './http/limits/empty-accounts.js';
@@ -71,6 +73,7 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
       AccountController,
       OwnKeyController,
       ChildKeysController,
+      ReceiptsController,
       OpenApiController,
       EstimateController,
       ItemsController,
@@ -84,6 +87,7 @@ export function gatewayModule({ config, logger, registry, messaging, tracer, sta
       provide(CatalogClient, [], () => new CatalogClient(messaging, logger, config.catalogRefreshMs, (ids) => addModels(metrics, ids))),
       provide(InferenceClient, [], () => new InferenceClient(messaging)),
       provide(OwnKeys, [], () => new OwnKeys(messaging)),
+      provide(ReceiptKeys, [], () => new ReceiptKeys(messaging)),
       provide(ServiceHolds, [ApiKeys, BillingClient], (keys, billing) => new ServiceHolds(messaging, keys, billing)),
       provide(QuoteKeys, [], () => new QuoteKeys(messaging)),
       // pipeline

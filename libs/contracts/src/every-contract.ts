@@ -14,6 +14,7 @@ import * as ownKey from './billing/own-key.js';
 import * as plans from './billing/plans.js';
 import * as projects from './billing/projects.js';
 import * as quotes from './billing/quotes.js';
+import * as receipts from './billing/receipts.js';
 import * as requests from './billing/requests.js';
 import * as rerate from './billing/rerate.js';
 import * as tenants from './billing/tenants.js';
@@ -53,6 +54,7 @@ const MODULES = [
   margin,
   holds,
   requests,
+  receipts,
   ledger,
   months,
   audit,

@@ -21,6 +21,7 @@ export async function monthFaults(
   );
   const digests = new Map(audited.map(({ id, digest }) => [id, digest]));
   const faults = audited.filter(({ id }) => !months.some((month) => month.id === id)).map(({ id }) => `${id} is missing`);
+  faults.push(...[...digests.keys()].filter((id) => audited.filter((one) => one.id === id).length > 1).map((id) => `${id} closed twice`));
   for (const [position, month] of months.entries()) {
     if (!isSealed(month, months[position - 1]) || digests.get(month.id) !== month.digest) faults.push(`${month.id} manifest`);
     const files = full ? MONTH_FILE_NAMES : position === months.length - 1 ? SUM_FILES : [];

@@ -68,6 +68,7 @@ const SOURCES: Record<MonthFileName, { journal?: Journal; table?: string; keys: 
   movements: { journal: 'movement', keys: ['created_at', 'id'] },
   statements: { table: 'month_account', keys: ['account_id'] },
   grants: { table: 'month_grant', keys: ['grant_id', 'account_id'] },
+  receipts: { table: 'month_receipt', keys: ['account_id'] },
 };
 
 /** Files of rows, and files of sums of them. */
@@ -132,35 +133,44 @@ interface JournalPage {
   limit: number;
 }
 
-/**
- * Reads rows in windows of time, because the journals have no index in the order of time. A window that has too few rows doubles the next
- * one, and one that alone fills the page halves it. The first window has the rows before the month: those of a clock that was set back, and
- * in the first month those before it.
- */
 async function readJournal(
   query: Query,
-  { file, journal, rows: { start, range, idsFrom }, position: { after, windowMs }, limit }: JournalPage,
+  { file, journal, rows, position, limit }: JournalPage,
 ): Promise<{ found: Line[]; windowMs: number }> {
-  const at = JOURNALS[journal];
-  const found: Line[] = [];
-  const read = async (condition: string): Promise<boolean> => {
-    const ids = idsFrom ? ` AND hold_id >= '${idsFrom}'` : '';
-    const where = SOURCES[file].where ? ` AND ${SOURCES[file].where}` : '';
-    const from = `billing.${journal} WHERE ${condition}${where} AND transaction_id < ${range.to.transactionEnd}${ids}`;
-    found.push(...(await readRows(query, file, { from, after, limit: limit - found.length })));
+  const ids = rows.idsFrom ? ` AND hold_id >= '${rows.idsFrom}'` : '';
+  const where = SOURCES[file].where ? ` AND ${SOURCES[file].where}` : '';
+  return readWindows({ at: JOURNALS[journal], rows, position, limit }, (condition, limit) =>
+    readRows(query, file, { from: `billing.${journal} WHERE ${condition}${where}${ids}`, after: position.after, limit }),
+  );
+}
+
+/**
+ * Reads rows in windows of time, because the journals have no index in the order of time. `read` gets the condition on the column `at` for a
+ * window. A window that has too few rows doubles the next one, and one that alone fills the page halves it. The first window has the rows before
+ * the month: those of a clock that was set back, and in the first month those before it.
+ */
+export async function readWindows<Row>(
+  { at, rows, position, limit }: { at: string; rows: MonthRows; position: FilePosition; limit: number },
+  read: (condition: string, limit: number) => Promise<Row[]>,
+): Promise<{ found: Row[]; windowMs: number }> {
+  const { start, range } = rows;
+  const { after, windowMs } = position;
+  const found: Row[] = [];
+  const fill = async (condition: string): Promise<boolean> => {
+    found.push(...(await read(`${condition} AND transaction_id < ${range.to.transactionEnd}`, limit - found.length)));
     return found.length === limit;
   };
   let from = after?.[0] === undefined ? Number.NEGATIVE_INFINITY : Date.parse(after[0]);
   if (from < start) {
     const added = range.after ? ` AND transaction_id >= ${range.after.transactionEnd}` : '';
-    if (await read(`${at} < ${moment(start)}${added}`)) return { found, windowMs };
+    if (await fill(`${at} < ${moment(start)}${added}`)) return { found, windowMs };
     from = start;
   }
   let width = windowMs;
   while (from < range.to.at) {
     const to = Math.min(from + width, range.to.at);
     const before = found.length;
-    const isFull = await read(`${at} >= ${moment(from)} AND ${at} < ${moment(to)}`);
+    const isFull = await fill(`${at} >= ${moment(from)} AND ${at} < ${moment(to)}`);
     if (isFull) return { found, windowMs: before === 0 ? Math.max(Math.round(width / 2), WINDOW_MS.min) : width };
     from = to;
     width = Math.min(width * 2, WINDOW_MS.max);

@@ -5,6 +5,7 @@ import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
 import { MONTHS_RULE } from '../journal/month-faults.js';
+import { RECEIPTS_RULE } from '../journal/receipt-faults.js';
 import { Auditor, type AuditorOptions } from './auditor.js';
 import { checkLedger } from './check-ledger.js';
 import { grantPlan } from './grant-plan.js';
@@ -80,7 +81,7 @@ test('a correct ledger: counts, and no violation', async () => {
     auditDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
     full: false,
     monthDigest: '',
-    invariants: [...INVARIANTS, MONTHS_RULE].map(({ id, rule }) => ({ id, rule, violations: 0 })),
+    invariants: [...INVARIANTS, MONTHS_RULE, RECEIPTS_RULE].map(({ id, rule }) => ({ id, rule, violations: 0 })),
     violations: [],
   });
 });

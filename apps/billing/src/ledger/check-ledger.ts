@@ -4,6 +4,7 @@ import { readMonths } from '../journal/closed-months.js';
 import { readDetached } from '../journal/detached-months.js';
 import { MONTHS_RULE, monthFaults } from '../journal/month-faults.js';
 import { queryOn } from '../journal/month-files.js';
+import { RECEIPTS_RULE, receiptFaults } from '../journal/receipt-faults.js';
 import { inTransaction } from '../sql/transaction.js';
 import { moveCheckpoint, readCheckpoint } from './checkpoint.js';
 import { INVARIANTS, type Invariant, selectCounts } from './invariants.js';
@@ -50,7 +51,9 @@ export async function checkLedger(
   );
   // Closed months never change, so they need no snapshot, which a migration would wait for.
   const faults = await monthFaults(queryOn(connection), { full, signal });
-  const ofMonths = faults.slice(0, SHOWN_MAX).map((subject) => ({ invariant: MONTHS_RULE.id, subject, accountId: null }));
+  const withoutReceipts = await receiptFaults(queryOn(connection), { full, signal });
+  const list = ({ id: invariant }: { id: string }, subjects: readonly string[]): LedgerViolation[] =>
+    subjects.slice(0, SHOWN_MAX).map((subject) => ({ invariant, subject, accountId: null }));
   return {
     checkedAt: at.toISOString(),
     milliseconds: Math.round(performance.now() - start),
@@ -58,8 +61,12 @@ export async function checkLedger(
     checked,
     auditDigest,
     monthDigest: months.at(-1)?.digest ?? '',
-    invariants: [...found.map(({ invariant }) => invariant), { ...MONTHS_RULE, violations: faults.length }],
-    violations: [...found.flatMap(({ first }) => first), ...ofMonths],
+    invariants: [
+      ...found.map(({ invariant }) => invariant),
+      { ...MONTHS_RULE, violations: faults.length },
+      { ...RECEIPTS_RULE, violations: withoutReceipts.length },
+    ],
+    violations: [...found.flatMap(({ first }) => first), ...list(MONTHS_RULE, faults), ...list(RECEIPTS_RULE, withoutReceipts)],
   };
 }
 

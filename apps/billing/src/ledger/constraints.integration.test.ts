@@ -288,6 +288,24 @@ const TABLES: Record<string, Table> = {
     row: () => ({ month: `'2026-11'`, grant_id: ONE_ID, account_id: ONE_ID, amount: 10, gone: 1, ended: 'false' }),
     faults: { month_grant_pkey: 'twice' },
   },
+  month_receipt: {
+    row: () => ({
+      ...{ month: `'2026-11'`, account_id: ONE_ID, requests: 1, late_settlements: 0, cost: 7, root: `'ab'`, path: `'{}'` },
+    }),
+    faults: { month_receipt_pkey: 'twice' },
+  },
+  month_receipt_part: {
+    row: () => ({
+      ...{ month: `'2026-11'`, account_id: ONE_ID, part: 0, from_at: 'now()', from_id: ANY_ID, from_late: 'false', root: `'ab'` },
+    }),
+    faults: { month_receipt_part_pkey: 'twice' },
+  },
+  month_line: { row: () => ({ month: `'2026-11'`, line: `'{}'` }), faults: { month_line_pkey: 'twice' } },
+  month_signature: {
+    row: () => ({ month: `'2026-11'`, key_id: `'ab'`, signature: `'cd'` }),
+    faults: { month_signature_pkey: 'twice' },
+  },
+  receipt_key: { row: () => ({ id: `'ab'`, public_key: `'cd'` }), faults: { receipt_key_pkey: 'twice' } },
   detached_month: {
     row: () => ({
       ...{ id: `'2026-11'`, ids_from: 'NULL', ids_below: ONE_ID, counted_to: `'2026-12-02'`, settlements: 1, settlements_digest: `''` },
@@ -383,7 +401,7 @@ const TABLES: Record<string, Table> = {
 };
 
 /** Constraints of the table that has one row, which exists already. A test of its own violates them. */
-const ONE_ROW = ['usage_state_pkey', 'usage_state_id_check', 'usage_state_closed_to_check'];
+const ONE_ROW = ['installation_pkey', 'installation_one_check', 'usage_state_pkey', 'usage_state_id_check', 'usage_state_closed_to_check'];
 
 /** Constraints implied by others, for readers of the schema. */
 const IMPLIED = [
@@ -422,6 +440,8 @@ test.each(FAULTS)('$table: $constraint', async ({ table, constraint, fault }) =>
 test.each([
   ['INSERT INTO billing.usage_state (id) VALUES (1)', 'usage_state_pkey'],
   ['INSERT INTO billing.usage_state (id) VALUES (2)', 'usage_state_id_check'],
+  ['INSERT INTO billing.installation DEFAULT VALUES', 'installation_pkey'],
+  ['INSERT INTO billing.installation (one) VALUES (false)', 'installation_one_check'],
   ['UPDATE billing.usage_state SET closed_to = -1', 'usage_state_closed_to_check'],
 ])('%s: %s', async (statement, constraint) => {
   await expect(ledger.sql.query(statement)).rejects.toMatchObject({ constraint });

@@ -17,9 +17,28 @@ afterAll(async () => {
   await ledger.close();
 });
 
-const JOURNALS = ['settlement', 'late_settlement', 'movement', 'audit', 'audit_link', 'month', 'month_account', 'month_grant'];
+const SIGNED = ['month_receipt_part', 'month_line', 'month_signature', 'receipt_key', 'installation'];
+const JOURNALS = [
+  'settlement',
+  'late_settlement',
+  'movement',
+  'audit',
+  'audit_link',
+  'month',
+  'month_account',
+  'month_grant',
+  'month_receipt',
+  ...SIGNED,
+];
 /** A column of the journals that have no account. */
-const COLUMNS: Record<string, string> = { audit_link: 'audit_id', month: 'manifest' };
+const COLUMNS: Record<string, string> = {
+  audit_link: 'audit_id',
+  month: 'manifest',
+  month_line: 'line',
+  month_signature: 'signature',
+  receipt_key: 'public_key',
+  installation: 'id',
+};
 
 test.each(JOURNALS.flatMap((journal) => ['UPDATE', 'DELETE', 'TRUNCATE'].map((verb) => [verb, journal] as const)))(
   '%s on %s: the service may not, and the owner is stopped by a trigger',

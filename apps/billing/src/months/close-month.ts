@@ -9,6 +9,8 @@ import { accountEntries, grantEntries, STATEMENT_SUMS } from '../journal/journal
 import { JOURNALS, type Journal, type MonthEnd, moment, monthAfter, monthStart } from '../journal/journal-rows.js';
 import { computeDigest, renderManifest } from '../journal/manifest.js';
 import { digestFile, JOURNAL_FILES, type MonthRows, type Query, queryOn, SUM_FILES } from '../journal/month-files.js';
+import { insertMonthLine, insertTrees } from '../journal/receipt-roots.js';
+import { type AccountMonth, growTrees } from '../journal/receipt-trees.js';
 import { checkLedger } from '../ledger/check-ledger.js';
 import { inTransaction } from '../sql/transaction.js';
 
@@ -45,8 +47,9 @@ export async function closeMonth(connection: PgConnection, month: string, { auth
   const rows: MonthRows = { month, start: monthStart(month), range: { after, to } };
   const files: MonthFile[] = [];
   for (const file of JOURNAL_FILES) files.push(await digestFile(query, file, rows, signal));
+  const accounts = await growTrees(query, rows, signal);
   signal?.throwIfAborted();
-  return seal(connection, { rows, files, before: last, author });
+  return seal(connection, { rows, files, accounts, before: last, author });
 }
 
 async function requireNext(query: Query, month: string, next: string): Promise<void> {
@@ -100,16 +103,18 @@ async function transactionEnd(query: Query, at: number, after: MonthEnd | undefi
 interface Sealing {
   rows: MonthRows;
   files: MonthFile[];
+  accounts: AccountMonth[];
   before: { id: string; digest: string } | undefined;
   author: Author;
 }
 
-async function seal(connection: PgConnection, { rows, files, before, author }: Sealing): Promise<MonthCloseReply> {
+async function seal(connection: PgConnection, { rows, files, accounts, before, author }: Sealing): Promise<MonthCloseReply> {
   const query = queryOn(connection);
   const { month, range } = rows;
   const { audit, sealed } = await inTransaction(connection, async () => {
     await query(addStatements(rows), [month, before?.id ?? '']);
     await query(addGrants(rows), [month, before?.id ?? '']);
+    await insertTrees(query, month, accounts);
     for (const file of SUM_FILES) files.push(await digestFile(query, file, rows));
     const manifest = { month, before: before?.digest ?? '', transactionEnd: range.to.transactionEnd, files };
     const text = renderManifest(manifest);
@@ -118,6 +123,7 @@ async function seal(connection: PgConnection, { rows, files, before, author }: S
       'INSERT INTO billing.month (id, manifest) VALUES ($1, $2) RETURNING closed_at AS "closedAt"',
       [month, text],
     );
+    await insertMonthLine(query, month, digest);
     const [{ audit } = { audit: undefined }] = await query<{ audit: AuditEntry }>(
       `SELECT billing.record_audit($1::jsonb, 'month.close', NULL, 'month/' || $2::text, NULL, NULL, $3::jsonb) AS audit`,
       [author.caller, month, { digest }],

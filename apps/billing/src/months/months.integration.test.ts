@@ -191,6 +191,7 @@ describe('after a month was closed', () => {
         ['I6', 'all accounts'],
         ['I9', settled],
         ['I15', `${FIRST} settlements`],
+        ['I20', `${FIRST} receipts of ${customer.accountId}`],
       ],
     });
   });

@@ -17,6 +17,7 @@ import { panelCommands } from './panel.js';
 import { paymentCommands } from './payments.js';
 import { priceCommands } from './prices.js';
 import { projectCommands } from './projects.js';
+import { receiptCommands } from './receipts.js';
 import { reconcileCommands } from './reconcile.js';
 import { requestCommands } from './requests.js';
 import { rotateKeysCommands } from './rotate-keys.js';
@@ -39,6 +40,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   movements: 'Statements of account',
   ledger: 'Consistency of the ledger',
   month: 'Closed months: digests, statements and files',
+  receipt: 'Receipts of closed months, which anybody can verify',
   webhook: 'Receivers of money events',
   holds: 'Open holds of running requests',
   request: 'Single requests',
@@ -69,6 +71,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...topCommands,
   ...ledgerCommands,
   ...monthCommands,
+  ...receiptCommands,
   ...auditCommands,
   ...webhookCommands,
   ...catalogPlanCommands,

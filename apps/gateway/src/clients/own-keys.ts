@@ -9,6 +9,7 @@ import {
   ownKeyShow,
   ownKeyUsage,
 } from '#contracts/billing/own-key.js';
+import { type OwnKeyReceiptRequest, ownKeyReceipt, type ReceiptFile } from '#contracts/billing/receipts.js';
 import type { BilledRequest } from '#contracts/billing/requests.js';
 import type { UsageQueryReply } from '#contracts/billing/usage.js';
 import type { Endpoint } from '#contracts/endpoint.js';
@@ -49,6 +50,15 @@ export class OwnKeys {
     return this.reads.run(request.keyId, request.requestId, () => this.ask(ownKeyRequest, request, READ_MS));
   }
 
+  /** Throws a 404 as for `request`, and for a request whose month is not closed. */
+  receipt(request: OwnKeyReceiptRequest): Promise<ReceiptFile> {
+    return this.reads.run(request.keyId, `receipt ${request.requestId}`, () =>
+      this.ask(ownKeyReceipt, request, READ_MS).catch((error: GatewayError) => {
+        throw isConflict(error.cause) ? noReceipt(error.cause) : error;
+      }),
+    );
+  }
+
   /** Ends a child key and all below it. The row of the journal names the key that asked. */
   async revokeChild(request: ChildKeyRevokeRequest): Promise<void> {
     await this.ask(childKeyRevoke, request);
@@ -65,6 +75,15 @@ export class OwnKeys {
       throw clientError(error);
     }
   }
+}
+
+function isConflict(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.code === 'conflict';
+}
+
+/** The request is there; its receipt is not made yet, or cannot be made. */
+function noReceipt(error: ServiceError): GatewayError {
+  return new GatewayError('invalid_request', error.message, { status: 404, type: 'not_found_error', cause: error });
 }
 
 function clientError(error: unknown): GatewayError {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { Pool } from 'undici';
 import { balanceGet } from '#contracts/billing/money.js';
 import { ownKeyRequest, ownKeyShow, ownKeyUsage } from '#contracts/billing/own-key.js';
+import { ownKeyReceipt, receiptKeys } from '#contracts/billing/receipts.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { ERROR_CODES } from '#inference/errors.js';
 import { damagedJsonBytes } from '#testing/damaged-json.js';
@@ -34,10 +35,11 @@ const BALANCE = {
 const fakes = new FakeServices();
 fakes.models = [{ ...TEST_MODEL, id: 'sim-fast', input: ['text', 'image'], contextTokens: 100_000 }];
 fakes.messaging.answer(balanceGet, () => BALANCE);
-for (const endpoint of [ownKeyShow, ownKeyUsage, ownKeyRequest])
+for (const endpoint of [ownKeyShow, ownKeyUsage, ownKeyRequest, ownKeyReceipt])
   fakes.messaging.answer<object, unknown>(endpoint, () => {
     throw new ServiceError('not_found', 'There is none.');
   });
+fakes.messaging.answer(receiptKeys, () => ({ installation: 'i', keys: [], months: [] }));
 const gateway = await startTestGateway({ freeRequestsPerSecond: 10_000, unkeyedRequestsPerSecond: 10_000 }, fakes);
 const pool = new Pool(gateway.url, { connections: 1, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX });
 

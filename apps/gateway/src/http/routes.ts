@@ -32,6 +32,8 @@ export const ROUTES = {
   childKeyRevoke: { method: 'POST', path: '/v1/key/children/:id/revoke', key: 'bearer-or-x-api-key', isFree: true },
   usage: { method: 'GET', path: '/v1/usage', key: 'bearer-or-x-api-key', isFree: true },
   request: { method: 'GET', path: '/v1/requests/:id', key: 'bearer-or-x-api-key', isFree: true },
+  receipt: { method: 'GET', path: '/v1/requests/:id/receipt', key: 'bearer-or-x-api-key', isFree: true },
+  receiptKeys: { method: 'GET', path: '/.well-known/tollgate-receipt-keys', key: 'none' },
   openapi: { method: 'GET', path: '/openapi.json', key: 'none' },
   root: { method: 'GET', path: '/', key: 'none' },
   livez: { method: 'GET', path: '/livez', key: 'none' },

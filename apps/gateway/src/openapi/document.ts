@@ -15,6 +15,7 @@ import { ESTIMATE_SCHEMAS } from './estimate-operations.js';
 import { HEADERS, REPLY_HEADERS } from './headers.js';
 import { OPERATIONS, type OperationDescription, type TagName } from './operations.js';
 import { OWN_KEY_SCHEMAS } from './own-key-schemas.js';
+import { RECEIPT_SCHEMAS } from './receipt-operations.js';
 
 const DESCRIPTION = `A gateway to language models that speaks three client formats and bills exactly.
 
@@ -62,6 +63,7 @@ export function openApiDocument(): object {
         ...EMBEDDING_REPLIES,
         ...ACCOUNT_SCHEMAS,
         ...OWN_KEY_SCHEMAS,
+        ...RECEIPT_SCHEMAS,
         ...ESTIMATE_SCHEMAS,
         ...CHILD_KEY_SCHEMAS,
         ...ERROR_SCHEMAS,
@@ -106,10 +108,11 @@ function success({
   replyHeaders,
   stream,
   isProbe,
-}: Pick<OperationDescription, 'reply' | 'replyHeaders' | 'stream' | 'isProbe'>): object {
+  mediaType = 'application/json',
+}: Pick<OperationDescription, 'reply' | 'replyHeaders' | 'stream' | 'isProbe' | 'mediaType'>): object {
   return {
     description: stream === undefined ? 'The reply.' : 'The reply; with `stream` as server-sent events, each with data of this schema.',
     headers: { ...(!isProbe && REPLY_HEADERS), ...replyHeaders },
-    content: { 'application/json': reply, ...(stream !== undefined && { 'text/event-stream': stream }) },
+    content: { [mediaType]: reply, ...(stream !== undefined && { 'text/event-stream': stream }) },
   };
 }

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '#inference/errors.js';
+import { RECEIPT_TYPE } from '../http/endpoints/receipts.controller.js';
 import { renderRevoked } from '../http/endpoints/render-child-key.js';
 import { INCLUDE_HEADER } from '../http/replies/reply-cost.js';
 import type { RouteName } from '../http/routes.js';
@@ -14,6 +15,7 @@ import { ESTIMATE_EXAMPLE, MAX_COST, QUOTE, WITH_QUOTE } from './estimate-operat
 import { ANTHROPIC_RATE_LIMIT_HEADERS, GENERATION_HEADERS, REPLY_HEADERS } from './headers.js';
 import { LISTED_MODEL, MODEL_EXAMPLE } from './model-example.js';
 import { KEY_EXAMPLE, REQUEST_EXAMPLE, REQUEST_ID, USAGE_EXAMPLE, USAGE_PARAMETERS } from './own-key-operations.js';
+import { RECEIPT_EXAMPLE, RECEIPT_KEYS_EXAMPLE } from './receipt-operations.js';
 import { plainReplyExamples, streamedReplyExamples } from './reply-examples.js';
 import { SESSION, SESSION_BUDGET } from './session-parameters.js';
 
@@ -33,6 +35,8 @@ export interface OperationDescription {
   parameters?: readonly object[];
   request?: { schema: JsonSchema; examples: Record<string, RequestExample> };
   reply: Content;
+  /** Type of the reply. Default: JSON. */
+  mediaType?: string;
   /** Data of one stream event, for operations that can stream. */
   stream?: Content;
   /** True for probes: their replies have no request id, because they are not logged. */
@@ -271,6 +275,25 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     reply: { schema: ref('Request'), examples: { request: { value: REQUEST_EXAMPLE } } },
     otherReplies: { '404': NO_SUCH_REQUEST },
     errors: [...KEY_ERRORS, 'concurrency_limit'],
+  },
+  receipt: {
+    tag: 'Account',
+    operationId: 'getReceipt',
+    summary: 'Receipt of a request of the key, once its month is closed',
+    description: 'A file of lines, which anybody can check offline with the published keys: docs/receipts.md.',
+    parameters: [REQUEST_ID],
+    reply: { schema: { type: 'string' }, examples: { receipt: { value: RECEIPT_EXAMPLE } } },
+    mediaType: RECEIPT_TYPE,
+    otherReplies: { '404': { ...NO_SUCH_REQUEST, description: `${NO_SUCH_REQUEST.description} Or its month is not closed.` } },
+    errors: [...KEY_ERRORS, 'concurrency_limit'],
+  },
+  receiptKeys: {
+    tag: 'Service',
+    operationId: 'getReceiptKeys',
+    summary: 'Public keys of receipts, and the signed line of each closed month',
+    description: 'Keep a copy: it shows when a month is closed again with another content.',
+    reply: { schema: ref('ReceiptKeys'), examples: { keys: { value: RECEIPT_KEYS_EXAMPLE } } },
+    errors: ['rate_limit_exceeded', 'internal_error', 'model_unavailable'],
   },
   openapi: {
     tag: 'Service',

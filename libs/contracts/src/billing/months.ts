@@ -58,6 +58,8 @@ export const MONTH_FILES = {
     ...{ debits: 'sum', forfeited: 'sum', cost: 'sum', closing: 'sum', topup_closing: 'sum', refundable: 'sum' },
   },
   grants: { grant_id: 'id', account_id: 'id', amount: 'sum', gone: 'sum', ended: 'flag' },
+  /** Accounts with settlements: the root of the tree over their receipts. */
+  receipts: { account_id: 'id', requests: 'count', late_settlements: 'count', cost: 'sum', root: 'text' },
 } as const satisfies Record<string, Record<string, MonthColumn>>;
 
 export type MonthFileName = keyof typeof MONTH_FILES;

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Req, Res, UseGuards } from '@nestjs/common';
 import { OwnKeys } from '../../clients/own-keys.js';
-import { type GatewayRequest, type HttpExchange, requireCaller } from '../http-exchange.js';
+import { type GatewayRequest, requireCaller } from '../http-exchange.js';
 import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { writeJson } from '../replies/write-reply.js';
 import { ROUTES } from '../routes.js';
+import { nameOwner } from './name-owner.js';
 import { parseUsageQuery } from './parse-usage-query.js';
 import { renderOwnKey, renderRequest, renderUsage } from './render-own-key.js';
 
@@ -26,17 +27,11 @@ export class OwnKeyController {
   @Get(ROUTES.usage.path)
   async usage(@Req() { exchange, url }: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
     const query = parseUsageQuery(new URL(url ?? '/', 'http://gateway').searchParams);
-    writeJson(exchange, response, JSON.stringify(renderUsage(await this.keys.usage({ ...query, ...owner(exchange) }))));
+    writeJson(exchange, response, JSON.stringify(renderUsage(await this.keys.usage({ ...query, ...nameOwner(exchange) }))));
   }
 
   @Get(ROUTES.request.path)
   async request(@Req() { exchange }: GatewayRequest, @Res() response: ServerResponse, @Param('id') requestId: string): Promise<void> {
-    writeJson(exchange, response, JSON.stringify(renderRequest(await this.keys.request({ ...owner(exchange), requestId }))));
+    writeJson(exchange, response, JSON.stringify(renderRequest(await this.keys.request({ ...nameOwner(exchange), requestId }))));
   }
-}
-
-/** A child key sees what it and those below it have used, and nothing else of its key. */
-function owner(exchange: HttpExchange): { keyId: string; child?: string } {
-  const { keyId, child } = requireCaller(exchange);
-  return child ? { keyId, child: child.path } : { keyId };
 }

@@ -12,23 +12,25 @@ export const NO_SNIFF = ['x-content-type-options', 'nosniff'] as const;
 /** Replies are of one key and its account: nothing on the way may store them. */
 export const NO_STORE = ['cache-control', 'no-store'] as const;
 
+const JSON_TYPE = 'application/json';
+
 /** True when the same request may succeed later. Only these errors have `retry-after`, and SDKs retry only these. */
 export function isRetryable(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
 /** Writes a complete JSON reply in one write. */
-export function writeJson(exchange: HttpExchange, response: ServerResponse, body: string): void {
-  writeJsonHead(exchange, response, Buffer.byteLength(body));
+export function writeJson(exchange: HttpExchange, response: ServerResponse, body: string, type = JSON_TYPE): void {
+  writeJsonHead(exchange, response, Buffer.byteLength(body), type);
   response.end(body);
 }
 
 /** Writes the head of a JSON reply, with the cost of a settled request. Without `length` its body is sent in chunks. */
-export function writeJsonHead(exchange: HttpExchange, response: ServerResponse, length?: number): void {
+export function writeJsonHead(exchange: HttpExchange, response: ServerResponse, length?: number, type = JSON_TYPE): void {
   const cost = findCost(exchange);
   response.writeHead(200, [
     'content-type',
-    'application/json',
+    type,
     ...NO_SNIFF,
     ...NO_STORE,
     ...(length === undefined ? [] : ['content-length', String(length)]),
