@@ -1,5 +1,8 @@
 import { connect, JSONCodec, type NatsConnection } from 'nats';
+import { budgetSet, budgetValues } from '#contracts/billing/budgets.js';
+import { childKeyMint, childKeyRevoke } from '#contracts/billing/child-keys.js';
 import { keyCreate } from '#contracts/billing/keys.js';
+import { requestShow } from '#contracts/billing/requests.js';
 import { type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import type { ItemRenewReply, ItemReserveReply } from '#contracts/items.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -90,6 +93,51 @@ test.each([
   ['no key', () => ({ keyId: undefined, quantityMax: 1 }), 'invalid_request', 'keyId'],
 ])('%s is refused', async (_, request, code, param) => {
   expect(await reserve({ holdId: makeHoldId(), ...request() })).toMatchObject({ code, param });
+});
+
+test('a child key pays for items within its limit and those above it, has its tags, and stops when it is revoked', async () => {
+  const { accountId, keyId } = customer;
+  const budget = { accountId, keyId, dimension: 'child', period: 'total', limitPicoUsd: '20000000000' } as const;
+  const { budgetId } = await administrator.request(budgetSet, budget);
+  const top = await administrator.request(childKeyMint, { keyId, seconds: 600, limitPicoUsd: '10000000000', tags: { team: 'search' } });
+  const below = await mintBelow(top.key);
+  const pay = (apiKey: string, quantityMax: number, attribution?: object) =>
+    reserve({ holdId: makeHoldId(), keyId: undefined, apiKey, quantityMax, attribution });
+  const first = await pay(below.key, 2, { session: 'crawl-2', 'tag:team': 'other' });
+  expect(first.status).toBe('held');
+  expect(await pay(below.key, 2)).toMatchObject({ code: 'insufficient_balance', budget: { dimension: 'child', value: below.id } });
+  const second = await pay(top.key, 3);
+  expect(second.status).toBe('held');
+  expect(await pay(top.key, 1)).toMatchObject({ code: 'insufficient_balance', budget: { dimension: 'child', value: top.childId } });
+  await ask('settle', { holdId: first.holdId, accountId, quantity: 2 });
+  expect(await administrator.request(requestShow, { requestId: first.holdId })).toMatchObject({
+    attribution: { child: below.id, session: 'crawl-2', 'tag:team': 'search' },
+  });
+  await administrator.request(childKeyRevoke, { keyId, childId: top.childId });
+  expect(await ask<ItemRenewReply>('renew', { holdId: second.holdId, quantity: 1 })).toMatchObject({ status: 'renewed', stop: true });
+  expect(await pay(below.key, 1)).toMatchObject({ code: 'invalid_api_key' });
+  await ask('settle', { holdId: second.holdId, accountId, quantity: 1 });
+  const { values } = await administrator.request(budgetValues, { accountId, budgetId });
+  expect(values.map(({ spentPicoUsd, heldPicoUsd }) => [spentPicoUsd, heldPicoUsd])).toEqual([
+    ['6000000000', '0'],
+    ['4000000000', '0'],
+  ]);
+});
+
+/** A child key of a child key, with a limit of $0.005. */
+async function mintBelow(key: string): Promise<{ id: string; key: string }> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ budget_usd: '0.005' });
+  const response = await fetch(`${stack().gatewayUrl}/v1/key/children`, { method: 'POST', headers, body });
+  return (await response.json()) as { id: string; key: string };
+}
+
+test('a service names no child key and no verdict of a policy itself', async () => {
+  const child = `${Math.floor(Date.now() / 1_000) + 600}-0000000000000001`;
+  for (const attribution of [{ child }, { 'policy-verdict': 'allowed' }])
+    expect(await reserve({ holdId: makeHoldId(), quantityMax: 1, attribution })).toMatchObject({
+      ...{ code: 'invalid_request', param: 'attribution' },
+    });
 });
 
 test('a service and agents on one balance: no pico-dollar above it, none lost, none left on hold', async () => {

@@ -2,6 +2,7 @@ import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { type Attribution, AttributionOf } from './billing/attribution.js';
 import { Id, Text } from './billing/fields.js';
 import { type ExceededBudget, LEASE_BOUNDS_MS, type ReserveOutcome, type ServiceCeiling, type SettleOutcome } from './billing/holds.js';
+import { CHILD_KEY_LENGTH_MAX } from './child-keys/child-key.js';
 import { Endpoint } from './endpoint.js';
 import { SERVICE_NAME, TOKENS_MAX } from './rules/bounds.js';
 
@@ -15,8 +16,8 @@ export class ItemReserveRequest {
   @Id() holdId!: string;
   /** Key whose account pays. Its limits, budgets and list of models count the hold, and those of its project and account. Absent: `apiKey`. */
   @IsOptional() @Id() keyId?: string;
-  /** The key itself, as a client sent it to the service. */
-  @IsOptional() @Text(256) apiKey?: string;
+  /** The key itself, or a child key of it, as a client sent it to the service. A child key pays within its own limit and those above it. */
+  @IsOptional() @Text(CHILD_KEY_LENGTH_MAX) apiKey?: string;
   /** Item of the service, as its catalog entry names it: `page`. */
   @Matches(SERVICE_NAME) item!: string;
   /** The most units that will be used. The hold is for all of them. */
@@ -25,7 +26,7 @@ export class ItemReserveRequest {
   @IsOptional() @IsInt() @Min(LEASE_BOUNDS_MS.min) @Max(LEASE_BOUNDS_MS.max) leaseMs?: number;
   /** Name of the work for its row among the requests. Default: the hold's id. */
   @IsOptional() @Text(128) requestId?: string;
-  /** User, session, agent and tags that the work is for, which budgets and usage count. */
+  /** User, client, session, agent and tags that the work is for, which budgets and usage count. The child key is that of `apiKey`. */
   @IsOptional() @AttributionOf() attribution?: Attribution;
 }
 
@@ -78,7 +79,7 @@ export interface ItemRenewReply {
   /** `ended`: the service has no such open hold. Stop the work, and settle what was used. */
   status: 'renewed' | 'ended';
   holdId: string;
-  /** True: the key, its project or account may no longer call. Stop the work, and settle what was used. */
+  /** True: the key or child key, its project or account may no longer call. Stop the work, and settle what was used. */
   stop: boolean;
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
 import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test/ledger-fixture.js';
+import { setBudget } from '../budgets/budgets.js';
 import { Reaper } from '../holds/reaper.js';
 import { renewItems } from '../holds/renew-items.js';
 import { applyBatch } from './apply-batch.js';
@@ -189,6 +190,29 @@ test('the refusal of a ceiling says what is used of it', async () => {
   });
   await settle(first, 4);
   expect(await lanes.reserve({ ...makeItem(2, { dayMaxPicoUsd: '20' }) })).toMatchObject({ status: 'held' });
+});
+
+test('a renewal says stop when a child key of the chain that pays was revoked', async () => {
+  const { accountId, keyId } = customer;
+  await setBudget(ledger.prisma, { accountId, dimension: 'child', period: 'total', limitPicoUsd: '100' });
+  const [one, other] = ['0000000000000001', '0000000000000002'].map((id) => `${Math.floor(Date.now() / 1_000) + 600}-${id}`) as [
+    string,
+    string,
+  ];
+  const reserves = [undefined, one, `${one}.${other}`, other].map((child) => ({
+    ...makeItem(1),
+    ...(child && { attribution: { child } }),
+  }));
+  for (const reserve of reserves) expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
+  const renew = async () => {
+    const renewals = reserves.map(({ holdId }) => ({ holdId, service, sequence: 1, usage: usage(0) }));
+    const renewed = await renewItems(connection, renewals, 60_000);
+    return reserves.map(({ holdId }) => renewed.get(holdId));
+  };
+  expect(await renew()).toEqual([true, true, true, true]);
+  await ledger.sql.query('UPDATE billing.api_key SET revoked_children = $2 WHERE id = $1', [keyId, [one]]);
+  expect(await renew()).toEqual([true, false, false, true]);
+  for (const { holdId } of reserves) await settle(holdId, 0);
 });
 
 test('what was spent on an earlier day does not count', async () => {

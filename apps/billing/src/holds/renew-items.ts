@@ -1,6 +1,6 @@
 import type { HoldRenewal } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { KEY_IS_ACTIVE } from '../payer/key-status.js';
+import { CHILD_IS_ACTIVE, KEY_IS_ACTIVE } from '../payer/key-status.js';
 import { type Columns, statement } from '../sql/statement.js';
 
 /** A renewal of a hold for an item, by the service that it is of. */
@@ -20,7 +20,7 @@ const RENEW_ITEMS = statement<{ renewals: readonly ItemRenewal[]; leaseMs: numbe
   (inputs) => {
     const readings = inputs.rows(READING, ({ renewals }) => renewals);
     return `WITH locked AS MATERIALIZED (
-      SELECT id, key_id, project_id, account_id FROM billing.hold WHERE id = ANY (${readings.first}) ORDER BY id FOR UPDATE
+      SELECT id, key_id, project_id, account_id, attribution ->> 'child' AS child FROM billing.hold WHERE id = ANY (${readings.first}) ORDER BY id FOR UPDATE
     )
     UPDATE billing.hold h SET
       lease_until = clock_timestamp() + coalesce(r.lease_ms, ${inputs.value(({ leaseMs }) => leaseMs)}) * interval '1 millisecond',
@@ -32,11 +32,11 @@ const RENEW_ITEMS = statement<{ renewals: readonly ItemRenewal[]; leaseMs: numbe
       LEFT JOIN billing.project p ON p.id = l.project_id
       LEFT JOIN billing.account a ON a.id = l.account_id
     WHERE h.id = r.id AND h.quantity_max IS NOT NULL AND split_part(h.model, '/', 1) = r.service
-    RETURNING h.id, ${KEY_IS_ACTIVE} AND p.enabled AND a.status = 'active' AS may_call`;
+    RETURNING h.id, ${KEY_IS_ACTIVE} AND ${CHILD_IS_ACTIVE} AND p.enabled AND a.status = 'active' AS may_call`;
   },
 );
 
-/** Extends leases and keeps readings, and returns the ids of the renewed holds; true when the key, project and account may still call. */
+/** Extends leases and keeps readings, and returns the ids of the renewed holds; true when the key, child key, project and account may still call. */
 export async function renewItems(
   connection: PgConnection,
   renewals: readonly ItemRenewal[],

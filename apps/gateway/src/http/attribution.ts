@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ATTRIBUTION_LENGTHS, type Attribution, CHILD, PARENT_AGENT } from '#contracts/billing/attribution.js';
+import { ATTRIBUTION_LENGTHS, type Attribution, PARENT_AGENT } from '#contracts/billing/attribution.js';
 import { TAG_NAME, TAGS_MAX } from '#contracts/rules/bounds.js';
 import type { PicoUsd } from '#money/pico-usd.js';
-import type { Caller, ChildCaller } from '../clients/caller.js';
+import { attributeChild } from '../clients/attribute-child.js';
+import type { Caller } from '../clients/caller.js';
 import { readText } from '../protocols/body-fields/body-attribution.js';
 import { invalidField } from '../protocols/body-fields/body-fields.js';
 import type { BodyAttribution } from '../protocols/protocol-adapter.js';
@@ -43,20 +44,13 @@ export function readAttribution(
   set(attribution, 'client', readText(userAgentFamily(headers['user-agent']), ATTRIBUTION_LENGTHS.client));
   set(attribution, 'session', readSession(headers) ?? body?.session);
   setAgent(attribution, headers);
-  if (child) addChild(attribution, child);
+  if (child && !attributeChild(attribution, child))
+    throw invalidField(TAGS_HEADER, `must have at most ${TAGS_MAX} tags, with those of the child key`);
   return Object.keys(attribution).length > 0 ? attribution : undefined;
 }
 
 function set(attribution: Attribution, dimension: string, value: string | undefined): void {
   if (value !== undefined) attribution[dimension] = value;
-}
-
-/** A child key has its tags whatever the request names. */
-function addChild(attribution: Attribution, { path, tags }: ChildCaller): void {
-  for (const [name, value] of tags) attribution[`tag:${name}`] = value;
-  if (Object.keys(attribution).filter((dimension) => dimension.startsWith('tag:')).length > TAGS_MAX)
-    throw invalidField(TAGS_HEADER, `must have at most ${TAGS_MAX} tags, with those of the child key`);
-  attribution[CHILD] = path;
 }
 
 /** `metadata` is the client's: a name such as `constructor` must not find what objects inherit. */

@@ -18,6 +18,7 @@ import { Serves } from '#messaging/serves.js';
 import { renderUsd } from '#money/pico-usd.js';
 import { CatalogClient, type Item } from '../clients/catalog.js';
 import { renderQuantity, ServiceHolds } from '../clients/service-holds.js';
+import { attributeItem } from './attribute-item.js';
 import { describeRefusal } from './describe-refusal.js';
 import { checkHoldId } from './hold-id.js';
 
@@ -31,9 +32,10 @@ export class ItemsController {
 
   @Serves(itemReserve)
   async reserve(request: ItemReserveRequest, { caller }: CallContext): Promise<ItemReserveReply> {
-    const { holdId, item: name, quantityMax, requestId = holdId, leaseMs, attribution } = request;
+    const { holdId, item: name, quantityMax, requestId = holdId, leaseMs } = request;
     checkHoldId(holdId, Date.now());
     const payer = await this.holds.findPayer(request);
+    const attribution = attributeItem(request.attribution, payer);
     const item = this.findItem(nameService(caller), name, payer);
     const amount = BigInt(quantityMax) * (item.price.requestPicoUsd ?? 0n);
     checkHoldMax(item, amount);
@@ -45,6 +47,7 @@ export class ItemsController {
       item: { service, quantityMax, ...(dayMaxPicoUsd !== null && { dayMaxPicoUsd }), ...(openHoldsMax !== null && { openHoldsMax }) },
       ...(leaseMs !== undefined && { leaseMs }),
       ...(attribution && { attribution }),
+      ...(payer.child && { childLimitsPicoUsd: payer.child.limitsPicoUsd }),
     });
     return {
       ...{ status: outcome.status, holdId, accountId, unit: item.unit, unitPicoUsd: item.pinnedPrice.requestPicoUsd ?? '0' },
