@@ -31,7 +31,7 @@ export class ChildKeys {
   }
 
   /** Id of the child key that a request uses. Undefined: it uses the key itself. */
-  findPath({ index }: RequestStory, keyId: string): string | undefined {
+  findPath({ index }: Pick<RequestStory, 'index'>, keyId: string): string | undefined {
     const chain = CHAINS[index % 10];
     return chain && this.makePath(keyId, chain);
   }
@@ -59,8 +59,8 @@ export class ChildKeys {
     return Math.min(readChildEnd(path), isRevoked ? EPOCH_MS + REVOKED_MS : Number.POSITIVE_INFINITY);
   }
 
-  /** Returns the child keys that cost more than they may or than the requests of them and of those below them, or have money on hold. */
-  faults(stories: readonly RequestStory[], now: number): string[] {
+  /** Returns the child keys that cost more than they may or than the requests and crawls of them and of those below them, or have money on hold. */
+  faults(stories: readonly Pick<RequestStory, 'holdId' | 'child'>[], now: number): string[] {
     const admitted = stories.filter(({ holdId }) => holdId !== undefined);
     const paths = new Set(admitted.flatMap(({ child }) => (child === undefined ? [] : listChain(child))));
     return [...paths].flatMap((path) => {

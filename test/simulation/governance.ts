@@ -37,6 +37,9 @@ const GRACE_MS = 3_000;
 /** Longest time in which a gateway learns of a price. */
 const PRICE_KNOWN_MS = 1_000;
 
+/** Facts of a request or a crawl that budgets count. */
+export type Counted = Pick<RequestStory, 'index' | 'keyId' | 'child' | 'holdId' | 'heldAt' | 'usedTokens' | 'sessionLimit' | 'attribution'>;
+
 interface Key {
   apiKey: string;
   digest: string;
@@ -89,7 +92,7 @@ export class Governance {
   }
 
   /** Returns the key that a request sends, and names its child key. */
-  findKey(story: RequestStory): string {
+  findKey(story: Pick<Counted, 'index' | 'keyId' | 'child'>): string {
     const apiKey = this.anyKey();
     story.keyId = this.keys.find((key) => key.apiKey === apiKey)?.keyId;
     if (!this.children || story.keyId === undefined) return apiKey;
@@ -100,6 +103,11 @@ export class Governance {
   /** Answers a look-up, as billing does. */
   resolve(keyDigest: string): ResolvedKey {
     return this.answer(this.keys.find(({ digest }) => digest === keyDigest));
+  }
+
+  /** Answers a look-up by the id of a key, as billing does. */
+  find(keyId: string): ResolvedKey {
+    return this.answer(this.keys.find((key) => key.keyId === keyId));
   }
 
   /** Answers a look-up by a child key, as billing does. */
@@ -120,7 +128,7 @@ export class Governance {
   }
 
   /** Returns what is wrong with the sums of the child keys. */
-  childFaults(stories: readonly RequestStory[]): string[] {
+  childFaults(stories: readonly Counted[]): string[] {
     return this.children?.faults(stories, Date.now()) ?? [];
   }
 
@@ -130,17 +138,16 @@ export class Governance {
   }
 
   /** Returns the budgets that the requests of a window, and of a value, exceed. Tokens of late settlements may. */
-  exceeded(stories: readonly RequestStory[]): string[] {
+  exceeded(stories: readonly Counted[]): string[] {
     // Child keys have a check of their own.
     return this.budgets
       .filter(({ dimension }) => dimension !== 'child')
       .flatMap((budget) => {
         // All keys are of one lineage, so the budget of the key counts every request.
         const counted = stories.filter(({ keyId }) => keyId !== undefined);
-        const measure = ({ holdId = '', usedTokens }: RequestStory): bigint =>
+        const measure = ({ holdId = '', usedTokens }: Counted): bigint =>
           budget.unit === 'usd' ? (this.model.costs.get(holdId) ?? 0n) : BigInt(usedTokens);
-        const findWindow = ({ heldAt }: RequestStory): string =>
-          budget.period === 'day' ? new Date(heldAt).toISOString().slice(0, 10) : '';
+        const findWindow = ({ heldAt }: Counted): string => (budget.period === 'day' ? new Date(heldAt).toISOString().slice(0, 10) : '');
         const groups = Map.groupBy(counted, (story) => `${findWindow(story)} ${story.attribution[budget.dimension ?? ''] ?? ''}`);
         return [...groups]
           .map(([group, members]) => ({
@@ -202,7 +209,7 @@ export class Governance {
 }
 
 /** Returns the lowest limit that the admitted requests of a session have named. */
-function lowestLimit(limit: bigint, stories: readonly RequestStory[]): bigint {
+function lowestLimit(limit: bigint, stories: readonly Counted[]): bigint {
   const named = stories.flatMap(({ holdId, sessionLimit }) => (holdId === undefined ? [] : (sessionLimit ?? [])));
   return named.reduce((least, one) => (one < least ? one : least), limit);
 }

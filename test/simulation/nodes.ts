@@ -1,10 +1,12 @@
 import { childKeyResolve } from '#contracts/billing/child-keys.js';
 import type { HoldRenewal, ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
 import { holdApply, holdRenew, holdSettle } from '#contracts/billing/holds.js';
-import { keyResolve, type ResolvedKey } from '#contracts/billing/keys.js';
+import { keyFind, keyResolve, type ResolvedKey } from '#contracts/billing/keys.js';
 import { generate, type Ticket } from '#contracts/inference.js';
+import { itemRelease, itemRenew, itemReserve, itemSettle } from '#contracts/items.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
+import type { CallContext } from '#messaging/messaging.js';
 import type { Price } from '#money/price.js';
 import { renderPriceText } from '#money/price-plan.js';
 import type { Logger } from '#observability/logger.js';
@@ -16,6 +18,8 @@ import { BillingClient } from '../../apps/gateway/src/clients/billing.js';
 import { BillingReplicas } from '../../apps/gateway/src/clients/billing-replicas.js';
 import type { CatalogClient, Model } from '../../apps/gateway/src/clients/catalog.js';
 import { InferenceClient } from '../../apps/gateway/src/clients/inference.js';
+import { ServiceHolds } from '../../apps/gateway/src/clients/service-holds.js';
+import { ItemsController } from '../../apps/gateway/src/items/items.controller.js';
 import type { InferenceServices } from '../../apps/gateway/src/pipeline/inference-call.js';
 import { SettleOnEnd } from '../../apps/gateway/src/pipeline/settle-on-end.js';
 import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/calls/stream-inference.js';
@@ -24,6 +28,7 @@ import { SettleForGateway } from '../../apps/inference-proxy/src/leases/settle-f
 import type { RouteCall } from '../../apps/inference-proxy/src/routing/route-state.js';
 import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/test/conformance.js';
+import { ITEM, SERVICE } from './item.js';
 import { type Network, Process } from './network.js';
 import type { SimulatedDatabase } from './simulated-database.js';
 import { HIDDEN_TOKENS, hashNumber, type Script, simulatedPool, type UpstreamObserver } from './simulated-upstream.js';
@@ -51,6 +56,12 @@ export function atPrice(version: number, price: Price): Model {
   return { ...TEST_MODEL, price, pinnedPrice: { version, ...renderPriceText(price) } };
 }
 
+/** Outcome of a renewal: the hold is open, and its key and child key have not ended. */
+interface Renewal {
+  isOpen: boolean;
+  mayCall: boolean;
+}
+
 export type Settler = 'gateway' | 'proxy' | 'reaper';
 
 /** Called for events that only billing knows. */
@@ -68,6 +79,7 @@ interface BillingObserver {
 interface Keys {
   /** Answers a look-up. Throws for a key that has ended. */
   resolve(keyDigest: string): ResolvedKey;
+  find(keyId: string): ResolvedKey;
   resolveChild(signed: string, proof: string): ResolvedKey;
   /** Time at which a key, or a child key of it, ends. Infinity: never. */
   findEnd(keyId: string | undefined, child?: string): number;
@@ -77,7 +89,7 @@ interface Keys {
 export class BillingNode {
   readonly process: Process;
   private readonly lanes: Lane<Settle | ReserveRequest, SettleOutcome | ReserveOutcome>[];
-  private readonly renewals: Lane<HoldRenewal, boolean>;
+  private readonly renewals: Lane<HoldRenewal, Renewal>;
   private readonly reaper: NodeJS.Timeout;
   private interrupted = true;
   private readonly fromProxies = new WeakSet<Settle>();
@@ -127,10 +139,13 @@ export class BillingNode {
         this.commit(() => ended.filter((holdId) => model.holds.has(holdId) || model.reaped.has(holdId))),
         ...renewals.map((renewal) => this.renewals.push(renewal)),
       ]);
-      const renewed = renewals.filter((_, position) => open[position]).map(({ holdId }) => holdId);
-      return { renewed, unsettled, leaseMs: times.leaseMs };
+      const select = (isWanted: (renewal: Renewal | undefined) => boolean | undefined): string[] =>
+        renewals.filter((_, position) => isWanted(open[position])).map(({ holdId }) => holdId);
+      const [renewed, stop] = [select((one) => one?.isOpen), select((one) => one?.isOpen && !one.mayCall)];
+      return { renewed, stop, unsettled, leaseMs: times.leaseMs };
     });
     this.process.serve(keyResolve, ({ keyDigest }) => this.answer(() => this.keys.resolve(keyDigest)));
+    this.process.serve(keyFind, ({ keyId }) => this.answer(() => this.keys.find(keyId)));
     this.process.serve(childKeyResolve, ({ signed, proof }) => this.answer(() => this.keys.resolveChild(signed, proof)));
   }
 
@@ -150,12 +165,12 @@ export class BillingNode {
     const reserves = items.filter((item): item is ReserveRequest => 'amountPicoUsd' in item);
     const work = (): (SettleOutcome | ReserveOutcome)[] => {
       const outcomes = this.database.model.apply({ settles, reserves }, Date.now());
-      outcomes.reserves.forEach((outcome, position) => {
-        if (outcome.status === 'held') this.observer.held(reserves[position] as ReserveRequest);
-      });
       outcomes.settles.forEach((outcome, position) => {
         const settle = settles[position] as Settle;
         if (outcome.status === 'settled') this.observer.settled(settle, this.makeSettler(settle));
+      });
+      outcomes.reserves.forEach((outcome, position) => {
+        if (outcome.status === 'held') this.observer.held(reserves[position] as ReserveRequest);
       });
       const next = { settles: outcomes.settles.values(), reserves: outcomes.reserves.values() };
       return items.map((item) => ('amountPicoUsd' in item ? next.reserves.next().value : next.settles.next().value) as SettleOutcome);
@@ -175,15 +190,15 @@ export class BillingNode {
     return this.fromProxies.has(settle) ? 'proxy' : 'gateway';
   }
 
-  /** Extends every lease. False for a hold that has ended, or whose key has. */
-  private renew(renewals: readonly HoldRenewal[]): Promise<boolean[]> {
+  /** Extends every lease. */
+  private renew(renewals: readonly HoldRenewal[]): Promise<Renewal[]> {
     return this.commit(() => {
       const { holds } = this.database.model;
       const mayCall = renewals.map(({ holdId }) => {
         const hold = holds.get(holdId);
         return this.keys.findEnd(hold?.keyId, hold?.attribution.child) > Date.now();
       });
-      return this.database.renew(renewals, this.readings).map((renewed, position) => renewed && mayCall[position] === true);
+      return this.database.renew(renewals, this.readings).map((isOpen, position) => ({ isOpen, mayCall: mayCall[position] === true }));
     });
   }
 
@@ -290,16 +305,31 @@ export class GatewayNode {
     this.process = new Process(name, network);
     this.keys = new ApiKeys(this.process, 200, 1_000);
     const billing = new BillingClient(this.process, new BillingReplicas(this.process), 1_000);
+    const catalog = { loaded: true, model: () => this.model, item: () => ITEM } as unknown as CatalogClient;
+    this.serveItems(new ItemsController(catalog, new ServiceHolds(this.process, this.keys, billing)));
     this.services = {
       billing,
-      catalog: { model: () => this.model } as unknown as CatalogClient,
+      catalog,
       inference: new InferenceClient(this.process),
       policies: { apply: () => Promise.reject(new Error('no project of the simulation has a policy')) },
       settlements: new SettleOnEnd(billing, SILENT, { settleAnswerMs: 1_500, settlementsPendingMax: 10_000, settleFlushMs: 0 }),
     };
   }
 
+  private serveItems(items: ItemsController): void {
+    const context = { caller: { via: SERVICE } } as CallContext;
+    this.process.serve(itemReserve, (request) => items.reserve(request, context).catch(unwrap));
+    this.process.serve(itemRenew, (request) => items.renew(request, context).catch(unwrap));
+    this.process.serve(itemSettle, (request) => items.settle(request, context).catch(unwrap));
+    this.process.serve(itemRelease, (request) => items.release(request, context).catch(unwrap));
+  }
+
   kill(): void {
     this.process.kill();
   }
+}
+
+/** Throws the error that Nest has wrapped for its transport. */
+function unwrap(error: { getError?: () => unknown }): never {
+  throw error.getError?.() ?? error;
 }

@@ -50,12 +50,12 @@ export class SimulatedDatabase {
     if (!this.isUp) throw connectionLost();
   }
 
-  /** Same behaviour as `renewHolds`. */
+  /** Same behaviour as `renewHolds`, and as `renewItems` for the holds of a service. */
   renew(renewals: readonly HoldRenewal[], readings: Map<string, number>): boolean[] {
-    return renewals.map(({ holdId, sequence, usage }) => {
+    return renewals.map(({ holdId, sequence, usage, service, leaseMs = this.times.leaseMs }) => {
       const hold = this.model.holds.get(holdId);
-      if (hold === undefined) return false;
-      hold.leaseUntil = Date.now() + this.times.leaseMs;
+      if (hold === undefined || hold.service !== service) return false;
+      hold.leaseUntil = Date.now() + leaseMs;
       if (sequence > (readings.get(holdId) ?? 0)) {
         readings.set(holdId, sequence);
         hold.meter = usage;

@@ -22,6 +22,16 @@ test('under any death at any time, every hold ends once, and no request pays for
   expect(quoted.reaped).toBeGreaterThan(0);
   expect(quoted.late).toBeGreaterThanOrEqual(longOr(0, 1));
   expect(matrix.least).toBeGreaterThanOrEqual(HITS_MIN);
+  // A service ends its crawls in each way, reaches both ceilings, and dies with open holds.
+  const crawls = [
+    'settle',
+    'release',
+    'nothing',
+    'killed with a hold',
+    'refused service_ceiling day',
+    'refused service_ceiling open-holds',
+  ];
+  for (const outcome of crawls) expect([outcome, (totals[`crawl ${outcome}`] ?? 0) > HITS_MIN]).toEqual([outcome, true]);
   // Budgets and keys that end have refused requests.
   expect(totals['refused insufficient_balance']).toBeGreaterThan(HITS_MIN);
   expect(totals['refused invalid_api_key']).toBeGreaterThan(HITS_MIN);

@@ -9,13 +9,17 @@ import { TEST_CALLER } from '#testing/fake-services.js';
 import type { Settle } from '../../apps/billing/src/batch/batch.js';
 import type { Reply } from '../../apps/gateway/src/pipeline/reply.js';
 import { runInference } from '../../apps/gateway/src/pipeline/run-inference.js';
+import { findCrawlFaults, nameCrawlOutcome } from './check-crawl.js';
 import { CrashMatrix, EVENTS, type Event, type PlannedFault, STEPS, type Step } from './crash-matrix.js';
-import { Governance } from './governance.js';
+import { anyCrawl } from './crawl.js';
+import { type Counted, Governance } from './governance.js';
+import { CrawlStory, ItemService } from './item-service.js';
 import { Network, type NetworkFaults } from './network.js';
 import { BillingNode, GatewayNode, ProxyNode, type Settler } from './nodes.js';
 import { checkQuote, listQuotedEnds, makeRequest, quoteStory } from './quoted-requests.js';
 import { Random } from './random.js';
 import { judge, RequestStory, readCode } from './request-story.js';
+import { ServiceTally } from './service-tally.js';
 import { SimulatedDatabase } from './simulated-database.js';
 import { chooseScript, type Script } from './simulated-upstream.js';
 import { VirtualTime } from './virtual-time.js';
@@ -27,10 +31,17 @@ const CALM_MS = 120_000;
 /** Time in which a single request, its lease, retries and late settlement end. */
 const SOON_MS = 60_000;
 const REPLICAS = 2;
+/** Share of the requests that are crawls of a service. */
+const CRAWL_SHARE = 0.1;
+/** Longest time of a page: a lease ends within some. */
+const PAGE_MS_MAX = 9_000;
 /** Share of requests with a planned fault, which also affects others. */
-const FAULTY_SHARE = 0.15;
+const FAULTY_SHARE = 0.17;
 const OUTAGE_MS = [200, 4_000] as const;
 const CELLS: readonly PlannedFault[] = STEPS.flatMap((step) => EVENTS.map((event) => ({ step, event })));
+
+/** Faults that a crawl comes to. */
+const CELLS_WITH_HOLD = CELLS.filter(({ step }) => /^(reserve|settle (commit|ack))/.test(step));
 
 interface WorldReport {
   /** Violations. */
@@ -42,14 +53,17 @@ interface WorldReport {
 /** Runs `requests` requests through gateways, proxies and billing services under faults. The same seed gives the same run. */
 export function runWorld(seed: number, requests: number, matrix: CrashMatrix): Promise<WorldReport> {
   return inVirtualTime(seed, async (time, random) => {
-    const scripts = Array.from({ length: requests }, () => chooseScript(random));
-    const world = new World({ random, scripts, matrix, network: { loss: 0.002, duplicates: 0.01 }, isScarce: random.chance(0.3) });
+    const crawls = Math.round(requests * CRAWL_SHARE);
+    const scripts = Array.from({ length: requests - crawls }, () => chooseScript(random));
+    const network = { loss: 0.002, duplicates: 0.01 };
+    const world = new World({ random, scripts, crawls, matrix, network, isScarce: random.chance(0.3) });
     if (random.chance(0.5)) world.changeKeysAndPrices(ARRIVALS_MS);
     // The seeds deal the cells of the matrix out in turn, so that a few seeds reach all of them.
     let cell = seed * Math.round(requests * FAULTY_SHARE);
     for (const story of world.stories) {
       if (random.chance(FAULTY_SHARE)) planFault(story, CELLS[cell++ % CELLS.length] as PlannedFault);
     }
+    for (const story of world.crawls) if (random.chance(FAULTY_SHARE)) story.fault = random.pick(CELLS_WITH_HOLD);
     world.start(ARRIVALS_MS);
     await time.run(ARRIVALS_MS + 20_000);
     world.endFaults();
@@ -62,7 +76,7 @@ export function runWorld(seed: number, requests: number, matrix: CrashMatrix): P
 export function runRequest(seed: number, script: Script, fault?: PlannedFault): Promise<{ story: RequestStory; cost: bigint | undefined }> {
   return inVirtualTime(seed, async (time, random) => {
     const matrix = new CrashMatrix();
-    const world = new World({ random, scripts: [script], matrix, network: { loss: 0, duplicates: 0 }, isScarce: false });
+    const world = new World({ random, scripts: [script], crawls: 0, matrix, network: { loss: 0, duplicates: 0 }, isScarce: false });
     const story = world.stories[0] as RequestStory;
     if (fault !== undefined) planFault(story, fault);
     world.start(1_000);
@@ -108,6 +122,7 @@ interface WorldOptions {
   random: Random;
   /** Upstream script of each request. */
   scripts: readonly Script[];
+  crawls: number;
   matrix: CrashMatrix;
   network: NetworkFaults;
   isScarce: boolean;
@@ -118,7 +133,10 @@ class World {
   private readonly database: SimulatedDatabase;
   private readonly readings = new Map<string, number>();
   readonly stories: RequestStory[];
-  private readonly byHold = new Map<string, RequestStory>();
+  readonly crawls: CrawlStory[];
+  private readonly byHold = new Map<string, RequestStory | CrawlStory>();
+  private readonly tally: ServiceTally;
+  private service: ItemService;
   private readonly gateways: GatewayNode[] = [];
   private readonly proxies: ProxyNode[] = [];
   private readonly billings: BillingNode[] = [];
@@ -131,7 +149,7 @@ class World {
   private readonly faults: string[] = [];
   private calm = false;
 
-  constructor({ random, scripts, matrix, network, isScarce }: WorldOptions) {
+  constructor({ random, scripts, crawls, matrix, network, isScarce }: WorldOptions) {
     this.random = random;
     this.matrix = matrix;
     this.network = new Network(random, network);
@@ -151,6 +169,9 @@ class World {
     this.governance = new Governance(random, this.database.model);
     if (isScarce) this.governance.limit();
     this.stories = scripts.map((script, index) => new RequestStory(index, script));
+    this.crawls = Array.from({ length: crawls }, (_, index) => new CrawlStory(index));
+    this.tally = new ServiceTally(this.faults);
+    this.service = new ItemService(this.network);
   }
 
   /** Starts requests at random times within `arrivalsMs`. */
@@ -162,6 +183,7 @@ class World {
     }
     for (const story of this.stories) if (story.isQuoted) void quoteStory(story);
     for (const story of this.stories) setTimeout(() => void this.runRequest(story), this.random.between(100, arrivalsMs));
+    for (const story of this.crawls) setTimeout(() => this.runCrawl(story), this.random.between(100, arrivalsMs));
   }
 
   /** Replaces keys and changes prices at random times. A gateway learns of a price some time later. */
@@ -192,6 +214,10 @@ class World {
       counts[name] = (counts[name] ?? 0) + 1;
       for (const end of listQuotedEnds(story)) counts[end] = (counts[end] ?? 0) + 1;
     }
+    for (const story of this.crawls) {
+      const name = `crawl ${nameCrawlOutcome(story)}`;
+      counts[name] = (counts[name] ?? 0) + 1;
+    }
     return counts;
   }
 
@@ -204,8 +230,9 @@ class World {
     const { model } = this.database;
     for (const holdId of model.holds.keys()) this.faults.push(`${this.byHold.get(holdId)?.requestId}: the hold is still open`);
     const charged = [...model.costs.values()].reduce((sum, cost) => sum + cost, 0n);
-    this.faults.push(...this.governance.exceeded(this.stories));
-    this.faults.push(...this.governance.childFaults(this.stories));
+    const counted: Counted[] = [...this.stories, ...this.crawls];
+    this.faults.push(...this.governance.exceeded(counted), ...this.governance.childFaults(counted));
+    this.faults.push(...this.crawls.flatMap((story) => findCrawlFaults(story, story.bill)), ...this.tally.openFaults());
     const left = model.accounts.get(TEST_CALLER.accountId)?.topup ?? 0n;
     if (left < -this.creditLine) this.faults.push(`${left} is below the credit line of ${this.creditLine}`);
     if (this.initialPicoUsd - left !== charged) this.faults.push(`${this.initialPicoUsd - left} left the account, ${charged} was charged`);
@@ -244,6 +271,20 @@ class World {
     }
   }
 
+  /** A key pays, or a child key of it where there are any. */
+  private runCrawl(story: CrawlStory): void {
+    const apiKey = this.governance.findKey(story);
+    const isNamedById = story.index % 3 === 0;
+    if (isNamedById) story.child = undefined;
+    const payer = isNamedById ? { keyId: story.keyId ?? '' } : { apiKey };
+    story.order = anyCrawl(this.random, {
+      payer,
+      attribution: story.attribution,
+      pageMsMax: this.random.chance(0.1) ? PAGE_MS_MAX : 1_000,
+    });
+    void this.service.run(story);
+  }
+
   private makeReply(story: RequestStory): Reply {
     return {
       stopped: story.clientGone.signal,
@@ -266,7 +307,7 @@ class World {
   // ---- faults ----
 
   /** Called when a request reaches a step. Executes its fault for that step. */
-  private at(story: RequestStory | undefined, step: Step): void {
+  private at(story: RequestStory | CrawlStory | undefined, step: Step): void {
     if (story?.fault?.step !== step || this.calm) return;
     const { fault } = story;
     story.fault = story.nextFault;
@@ -275,14 +316,15 @@ class World {
     this.happen(story, fault.event);
   }
 
-  private happen(story: RequestStory, event: Event): void {
+  private happen(story: RequestStory | CrawlStory, event: Event): void {
     const laterMs = this.random.between(...OUTAGE_MS);
     switch (event) {
       case 'client leaves':
-        story.clientGone.abort();
+        if (story instanceof RequestStory) story.clientGone.abort();
+        else this.replaceService();
         return;
       case 'gateway dies':
-        this.replace(story.gateway, laterMs, () => this.addGateway());
+        this.replace(this.findGateway(story), laterMs, () => this.addGateway());
         return;
       case 'proxy dies':
         this.replaceProxy(story, laterMs);
@@ -291,7 +333,7 @@ class World {
         this.replaceBillings(this.random.chance(0.5) ? this.alive(this.billings).length : 1, laterMs);
         return;
       case 'all die':
-        this.replace(story.gateway, laterMs, () => this.addGateway());
+        this.replace(this.findGateway(story), laterMs, () => this.addGateway());
         this.replaceProxy(story, laterMs);
         this.replaceBillings(1, laterMs);
         return;
@@ -308,7 +350,18 @@ class World {
     }
   }
 
-  private replaceProxy(story: RequestStory, laterMs: number): void {
+  /** Gateways share the calls of a service. */
+  private findGateway(story: RequestStory | CrawlStory): GatewayNode | undefined {
+    return story instanceof RequestStory ? story.gateway : this.random.pick(this.alive(this.gateways));
+  }
+
+  /** The service dies. A new one knows nothing of its crawls. */
+  private replaceService(): void {
+    this.service.kill();
+    this.service = new ItemService(this.network);
+  }
+
+  private replaceProxy(story: RequestStory | CrawlStory, laterMs: number): void {
     this.replace(story.proxy ?? this.random.pick(this.alive(this.proxies)), laterMs, () => this.addProxy());
   }
 
@@ -371,19 +424,30 @@ class World {
     );
   }
 
+  /** Keeps the price of a hold, which its gateway knew while the request ran, or its quote has. */
+  private notePrice(story: RequestStory, { requestId, price }: ReserveRequest): void {
+    const oldest = story.quoted?.version ?? story.knownPrice;
+    const newest = story.quoted?.version ?? story.gateway?.model.pinnedPrice.version ?? 0;
+    if (price.version < oldest || price.version > newest) this.faults.push(`${requestId}: price version ${price.version}`);
+    story.price = parsePrice(price);
+  }
+
   private addBilling(): void {
-    const byRequest = (requestId: string): RequestStory => this.stories[Number(requestId.slice('request-'.length))] as RequestStory;
+    const byRequest = (requestId: string): RequestStory | CrawlStory => {
+      const [kind, index] = requestId.split('-');
+      return (kind === 'crawl' ? this.crawls : this.stories)[Number(index)] as RequestStory | CrawlStory;
+    };
     const observer = {
       beforeReserve: (requestId: string) => this.at(byRequest(requestId), 'reserve before commit'),
-      held: ({ requestId, holdId, keyId, amountPicoUsd, price }: ReserveRequest) => {
+      held: (reserve: ReserveRequest) => {
+        const { requestId, holdId, keyId, amountPicoUsd } = reserve;
         const story = byRequest(requestId);
-        const oldest = story.quoted?.version ?? story.knownPrice;
-        const newest = story.quoted?.version ?? story.gateway?.model.pinnedPrice.version ?? 0;
-        if (price.version < oldest || price.version > newest) this.faults.push(`${requestId}: price version ${price.version}`);
+        if (story instanceof RequestStory) this.notePrice(story, reserve);
+        else this.tally.hold(story, BigInt(amountPicoUsd));
         if (keyId !== story.keyId) this.faults.push(`${requestId}: held for another key`);
-        story.heldAt = Date.now();
-        story.price = parsePrice(price);
+        if (reserve.attribution?.child !== story.child) this.faults.push(`${requestId}: held for another child key`);
         if (story.holdId !== undefined && story.holdId !== holdId) this.faults.push(`${requestId}: two holds`);
+        story.heldAt = Date.now();
         story.holdId = holdId;
         story.amount = BigInt(amountPicoUsd);
         this.byHold.set(holdId, story);
@@ -394,6 +458,11 @@ class World {
       settled: ({ holdId, usage }: Settle, by: Settler) => {
         const story = this.byHold.get(holdId);
         if (story === undefined) return;
+        if (!(story instanceof RequestStory)) {
+          story.settledBy.push(by);
+          this.tally.settle(story, this.database.model.costs.get(holdId) ?? 0n);
+          return;
+        }
         const { promptTokens = 0, outputTokens = 0 } = usage ?? {};
         if (story.settledBy.length === 0 && by !== 'reaper')
           story.usedTokens = Math.min(promptTokens, story.promptTokensHeld) + outputTokens;

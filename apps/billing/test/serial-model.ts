@@ -267,9 +267,10 @@ export class SerialModel {
       return 'settled';
     };
     // Settles of the reaper come last.
-    const statuses = new Map<Settle, SettleOutcome['status']>();
-    for (const settle of settles) if (settle.reason !== 'lease-expired') statuses.set(settle, end(settle));
-    for (const settle of settles) if (settle.reason === 'lease-expired') statuses.set(settle, end(settle));
+    const statuses: SettleOutcome['status'][] = [];
+    for (const byReaper of [false, true])
+      for (const [position, settle] of settles.entries())
+        if ((settle.reason === 'lease-expired') === byReaper) statuses[position] = end(settle);
     // All holds of the batch are returned before the first is charged, one after another.
     for (const settle of settles) {
       const hold = ended.get(settle);
@@ -294,8 +295,8 @@ export class SerialModel {
       this.costs.set(holdId, (this.costs.get(holdId) ?? 0n) + fromPlan + fromTopup);
       this.charges.push({ service: this.findService(holdId), at: now, amount: fromPlan + fromTopup });
     }
-    return settles.map((settle) => {
-      const status = statuses.get(settle) ?? 'unknown';
+    return settles.map((settle, position) => {
+      const status = statuses[position] ?? 'unknown';
       return { status, holdId: settle.holdId, costPicoUsd: String(status === 'unknown' ? 0n : this.costs.get(settle.holdId)) };
     });
   }
