@@ -27,7 +27,8 @@ export interface Quote {
 /** One request, and the observations of its client. */
 export interface Story {
   name: string;
-  key: { keyId: string; apiKey: string };
+  /** `child` is the id of `apiKey`, where that is a child key of the key. */
+  key: { keyId: string; apiKey: string; child?: string };
   gatewayUrl: string;
   format: FormatName;
   ask: Ask;
@@ -85,6 +86,12 @@ export function anyRequest(random: Random, name: string, key: Story['key'], gate
     outputTokens: isTool ? 10 : tokens + (kind === 'reasoning' ? 16 : 0),
     leaveMs: kind === 'leaver' ? whole(0, 1_500) : undefined,
   });
+}
+
+/** A user, a session and a team of the requests, for a crawl. */
+export function anyAttribution(random: Random): Record<string, string> {
+  const one = (count: number): number => Math.floor(random.between(0, count));
+  return { user: `user-${one(USERS)}`, session: `run-${one(SESSIONS)}`, 'tag:team': `team-${one(TEAMS)}` };
 }
 
 /** A short request without faults. */

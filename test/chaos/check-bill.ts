@@ -6,6 +6,9 @@ import type { Story } from './chaos-client.js';
 
 /** Recorded bill of a request, in pico-USD. */
 export interface Bill {
+  holdId: string;
+  /** Null for a tombstone, as `keyId`. */
+  requestId: string | null;
   /** Null for a hold that was released before its reserve: it has no price either. */
   keyId: string | null;
   reason: string;
@@ -20,22 +23,33 @@ export interface Bill {
   /** Tier that the upstream named, if the price has tiers, and the bound of the last step that the prompt reached. */
   tier: string | undefined;
   step: number | undefined;
-  /** Time at which the hold was opened, in milliseconds. */
+  /** Times at which the hold was opened and ended, in milliseconds. */
   reservedAt: number;
+  settledAt: number;
   user: string | null;
   team: string | null;
   session: string | null;
+  /** The child key that paid. */
+  child: string | null;
+  /** It is for an item of a service. */
+  isItem: boolean;
+}
+
+/** Identifies who has one bill: a key or a child key that makes one request. */
+export function readPayer({ keyId, child }: { keyId: string | null; child?: string | null | undefined }): string | null {
+  return child ?? keyId;
 }
 
 /** Bills of an account. */
 export async function readBills(database: pg.Client, accountId: string): Promise<Bill[]> {
   const { rows } = await database.query<Record<string, string | null>>(
-    `SELECT s.key_id, e.reason, s.held::text, e.output_tokens, e.prompt_tokens, e.tier, e.price_step,
+    `SELECT s.hold_id, s.request_id, s.key_id, e.reason, s.held::text, e.output_tokens, e.prompt_tokens, e.tier, e.price_step,
         (s.cost + coalesce(l.due - l.writeoff, 0))::text AS paid, l.billed::text AS reading, s.model,
         coalesce(s.input_price, 0)::text AS input_price, coalesce(s.cached_input_price, 0)::text AS cached_input_price,
         coalesce(s.output_price, 0)::text AS output_price, s.request_price::text, s.cache_write_price::text, s.cache_write_1h_price::text,
-        s.price_rules, extract(epoch FROM s.reserved_at)::float8 * 1000 AS reserved_at,
-        s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team, s.attribution ->> 'session' AS session
+        s.price_rules, extract(epoch FROM s.reserved_at)::float8 * 1000 AS reserved_at, extract(epoch FROM s.settled_at)::float8 * 1000 AS settled_at,
+        s.attribution ->> 'user' AS user, s.attribution ->> 'tag:team' AS team, s.attribution ->> 'session' AS session,
+        s.attribution ->> 'child' AS child, s.quantity
        FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
        CROSS JOIN LATERAL (
          SELECT reason, output_tokens, prompt_tokens, tier, price_step FROM billing.late_settlement WHERE hold_id = s.hold_id
@@ -44,6 +58,8 @@ export async function readBills(database: pg.Client, accountId: string): Promise
     [accountId],
   );
   return rows.map((row) => ({
+    holdId: row.hold_id ?? '',
+    requestId: row.request_id ?? null,
     keyId: row.key_id ?? null,
     reason: row.reason ?? '',
     paid: BigInt(row.paid ?? -1),
@@ -56,9 +72,12 @@ export async function readBills(database: pg.Client, accountId: string): Promise
     tier: row.tier ?? undefined,
     step: row.price_step === null ? undefined : Number(row.price_step),
     reservedAt: Number(row.reserved_at),
+    settledAt: Number(row.settled_at),
     user: row.user ?? null,
     team: row.team ?? null,
     session: row.session ?? null,
+    child: row.child ?? null,
+    isItem: row.quantity !== null,
   }));
 }
 

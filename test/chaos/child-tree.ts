@@ -18,13 +18,18 @@ const LIMITS = [300_000_000n, 200_000_000n, 100_000_000n];
 const USD = ['0.0003', '0.0002', '0.0001'];
 const CHAINS = 25;
 const REQUESTS = 20;
+const ALSO_EVERY = 10;
 const TRIES_MAX = 100;
 
 /**
  * 100 child keys in chains of up to three, each made while those before it work, with 20 requests each, one after the other. Some end after three
- * seconds, and some are revoked with all below them.
+ * seconds, and some are revoked with all below them. `also` is what each child key does twice besides its requests.
  */
-export async function growChildTree(system: ManyReplicas, tenant: Tenant): Promise<Story[]> {
+export async function growChildTree(
+  system: ManyReplicas,
+  tenant: Tenant,
+  also: (apiKey: string, number: number) => Promise<unknown> = async () => undefined,
+): Promise<Story[]> {
   const { keyId } = tenant;
   const stories: Story[] = [];
   const works: Promise<void>[] = [];
@@ -36,6 +41,7 @@ export async function growChildTree(system: ManyReplicas, tenant: Tenant): Promi
       const story = crowdRequest(system, { keyId, apiKey: key }, REQUESTS * number + request);
       stories.push(story);
       await tell(story);
+      if (request % ALSO_EVERY === 1) await also(key, number);
       if (number % 8 === 3 && request === 5) await persist(() => system.administrator.request(childKeyRevoke, { keyId, childId: id }));
     }
   };

@@ -7,7 +7,7 @@ import type { ManyReplicas } from './many-replicas.js';
 const CLIENTS = 500;
 /** Pause of a client after a request that did not complete. */
 const REFUSED_PAUSE_MS = 1_000;
-/** Time from the restart of a process to the next kill. */
+/** Time from the restart of a replica to the next kill. */
 const KILL_EVERY_MS = 2_000;
 /** From one victim to the next among the names of the replicas: has no factor in common with their number, so that each has its turn. */
 const NEXT_VICTIM = 7;
@@ -41,8 +41,8 @@ export function crowdRequest(system: ManyReplicas, key: Story['key'], number: nu
 }
 
 /**
- * 500 clients that send one request after another for `forMs`, to the gateways in turn, while processes are killed: the next one
- * two seconds after the last is back.
+ * 500 clients that send one request after another for `forMs`, to the gateways in turn, while replicas are
+ * killed.
  */
 export async function crowd(system: ManyReplicas, key: Story['key'], forMs: number): Promise<Story[]> {
   const until = performance.now() + forMs;
@@ -55,15 +55,30 @@ export async function crowd(system: ManyReplicas, key: Story['key'], forMs: numb
       if (story.outcome.kind !== 'completed') await delay(REFUSED_PAUSE_MS);
     }
   };
-  const kills = async (): Promise<void> => {
-    // One after another: a busy machine would else have no billing service for minutes.
-    for (let kill = 0; performance.now() + KILL_EVERY_MS < until; kill++) {
-      await delay(KILL_EVERY_MS);
-      await system.kill(system.names[(kill * NEXT_VICTIM) % system.names.length] ?? '');
-    }
-  };
-  await Promise.all([kills(), ...Array.from({ length: CLIENTS }, (_, first) => client(first))]);
+  await underKills(system, Promise.all(Array.from({ length: CLIENTS }, (_, first) => client(first))));
   return stories;
+}
+
+/**
+ * Kills one replica after another until the work has ended: all of a system with one process for each service, and each half of a system with
+ * two replicas of all. The next one is killed two seconds after the last is back: a busy machine would else have no billing service for minutes.
+ */
+export async function underKills<Result>(system: ManyReplicas, work: Promise<Result>): Promise<Result> {
+  let isOver = false;
+  const ended = work.finally(() => {
+    isOver = true;
+  });
+  const kills = async (): Promise<number> => {
+    let count = 0;
+    for (; !isOver; count++) {
+      await system.kill(system.names[(count * NEXT_VICTIM) % system.names.length] ?? '');
+      await delay(KILL_EVERY_MS);
+    }
+    return count;
+  };
+  const [result, count] = await Promise.all([ended, kills()]);
+  process.stderr.write(`   ${count} kills\n`);
+  return result;
 }
 
 /** A request in each format, of `user-0` and `team-0`. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { type BudgetSetRequest, type BudgetUnit, budgetSet } from '#contracts/billing/budgets.js';
+import type { BudgetUnit } from '#contracts/billing/budgets.js';
 import { keyUpdate } from '#contracts/billing/keys.js';
 import { ledgerCheck } from '#contracts/billing/ledger.js';
 import { adjustmentCreate } from '#contracts/billing/money.js';
@@ -10,11 +10,11 @@ import type { RequestEstimate } from '#contracts/gateway.js';
 import { picoUsd, renderUsd } from '#money/pico-usd.js';
 import { LAYOUTS } from '#testing/stack.js';
 import { createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
-import { type Story, tell } from './chaos-client.js';
-import { growChildTree, judgeChildTree } from './child-tree.js';
+import { tell } from './chaos-client.js';
 import { crowd, crowdRequest, makeUserRequests } from './crowd.js';
 import { expectExact, expectOutcomes, mostAtOnce, mostInAMinute, sumAmounts, type Used, usedBy } from './judge-governance.js';
 import { ManyReplicas } from './many-replicas.js';
+import { AMOUNT_OF, type BudgetTerms, SCOPES, type Scope, setBudgetTo } from './scopes.js';
 
 /**
  * Budgets and limits are exact for 500 clients at once, in three formats, over 4 gateways and 3 billing services, or 2 replicas of all in one
@@ -48,32 +48,13 @@ describe.each(LAYOUTS)('%s', (layout) => {
     return usedBy(database, tenant);
   }
 
-  const AMOUNT_OF = { usd: ({ costPicoUsd }: Used) => costPicoUsd, tokens: ({ tokens }: Used) => tokens };
   const MOST_OF = {
     usd: ({ heldPicoUsd }: RequestEstimate) => BigInt(heldPicoUsd),
     tokens: ({ promptTokensMax, outputTokensMax }: RequestEstimate) => BigInt(promptTokensMax + outputTokensMax),
   };
 
-  function setBudget(
-    { accountId }: Tenant,
-    budget: Pick<BudgetSetRequest, 'period'> & Partial<BudgetSetRequest>,
-    unit: BudgetUnit,
-    to: bigint,
-  ) {
-    const limit = unit === 'usd' ? { limitPicoUsd: `${to}` } : { limitTokens: Number(to) };
-    return system.administrator.request(budgetSet, { accountId, ...budget, ...limit });
-  }
-
-  /** `readGroup` names the group that a budget counts for itself; `share` is their number. */
-  const SCOPES = {
-    account: { scope: () => ({}), readGroup: () => '', share: 1 },
-    project: { scope: ({ projectId }: Tenant) => ({ projectId }), readGroup: () => '', share: 1 },
-    key: { scope: ({ keyId }: Tenant) => ({ keyId }), readGroup: () => '', share: 1 },
-    'each user': { scope: () => ({ dimension: 'user' }), readGroup: ({ user }: Used) => user, share: 20 },
-    'each session': { scope: () => ({ dimension: 'session' }), readGroup: ({ session }: Used) => session, share: 10 },
-    'each team': { scope: () => ({ dimension: 'tag:team' }), readGroup: ({ team }: Used) => team, share: 4 },
-  };
-  type Scope = keyof typeof SCOPES;
+  const setBudget = (tenant: Tenant, budget: BudgetTerms, unit: BudgetUnit, to: bigint) =>
+    setBudgetTo(system.administrator, tenant, budget, unit, to);
   /** The limit of all groups together: some 400 requests. */
   const LIMITS: Record<BudgetUnit, bigint> = { usd: 3_000_000_000n, tokens: 10_000n };
 
@@ -157,32 +138,6 @@ describe.each(LAYOUTS)('%s', (layout) => {
       await expectExact(system.administrator, story ? [story] : [], { estimateMost: MOST_OF[budget.unit], leave, status: 402 });
       await setLeft(budget, ample);
     }
-  });
-
-  test('1,000 requests of one run at once, while processes are killed, never cost more than the lowest amount that they name', async () => {
-    const tenant = await createTenant(system.administrator);
-    await setBudget(tenant, { dimension: 'session', period: 'total' }, 'usd', 1_000_000_000n);
-    const stories = Array.from({ length: 1_000 }, (_, number) => crowdRequest(system, tenant, number));
-    for (const [number, { ask }] of stories.entries())
-      Object.assign(ask, { session: 'run-1', sessionBudget: number % 2 ? '0.0003' : '0.0002' });
-    // The run has named the lower amount before the others.
-    await tell(stories[0] as Story);
-    await Promise.all([...stories.slice(1).map(tell), ...system.names.slice(0, 2).map((name) => system.kill(name))]);
-    await untilNoHolds(system.administrator, tenant.accountId, SETTLED_MS);
-    const spent = sumAmounts(await usedBy(database, tenant), AMOUNT_OF.usd);
-    expect([spent > 0n, spent <= 200_000_000n]).toEqual([true, true]);
-    expect(await system.administrator.request(ledgerCheck, {})).toMatchObject({ violations: [] });
-  });
-
-  test('100 child keys, made, revoked and ended while processes are killed, cost what is below them and no more than they may', async () => {
-    const tenant = await createTenant(system.administrator);
-    const { budgetId } = await setBudget(tenant, { dimension: 'child', period: 'total' }, 'usd', 300_000_000n);
-    const [stories] = await Promise.all([growChildTree(system, tenant), ...system.names.slice(0, 6).map((name) => system.kill(name))]);
-    await untilNoHolds(system.administrator, tenant.accountId, SETTLED_MS);
-    expectOutcomes(stories, 'refused 401', 'refused 402');
-    const { faults, children } = await judgeChildTree(system, tenant, budgetId, await usedBy(database, tenant));
-    expect([faults, children > 50]).toEqual([[], true]);
-    expect(await system.administrator.request(ledgerCheck, {})).toMatchObject({ violations: [] });
   });
 
   test('the money of an account is never overspent, and has no false refusals', async () => {

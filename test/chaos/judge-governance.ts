@@ -46,7 +46,7 @@ export function mostInAMinute(used: readonly Used[], measure: (one: Used) => big
 }
 
 /** Returns the largest number of requests that were held at the same time. */
-export function mostAtOnce(used: readonly Used[]): number {
+export function mostAtOnce(used: readonly Pick<Used, 'reservedAt' | 'settledAt'>[]): number {
   // One that ends as another begins has made room for it.
   const steps = used.flatMap(({ reservedAt, settledAt }) => [
     { at: reservedAt, change: 1 },

@@ -14,7 +14,7 @@ test('under kills, freezes and cuts, every request pays for what was delivered, 
   try {
     const report = await nemesis.run();
     process.stderr.write(
-      `${JSON.stringify(report.injected)}\n${JSON.stringify(report.reasons)}, ${report.settledLate} settled late, quoted ${JSON.stringify(report.quoted)}\n`,
+      `${JSON.stringify(report.injected)}\n${JSON.stringify(report.reasons)}, ${report.settledLate} settled late, quoted ${JSON.stringify(report.quoted)}, crawls ${JSON.stringify(report.crawls)}, ${report.delegated} of child keys\n`,
     );
     expect(report.violations).toEqual([]);
     // The system served between the faults; how often depends on the machine.

@@ -9,11 +9,14 @@ import type { ServiceError } from '#contracts/service-error.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Layout } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
+import { anyCrawl } from '../simulation/crawl.js';
 import { Random } from '../simulation/random.js';
 import { type Ask, Bookkeeper } from './bookkeeper.js';
-import { anyRequest, plainRequest, type Story, tell } from './chaos-client.js';
+import { anyAttribution, anyRequest, plainRequest, type Story, tell } from './chaos-client.js';
 import { ChaosSystem, LEASE_MS, REAPER_GRACE_MS } from './chaos-system.js';
-import { type Bill, findViolations, readBills } from './check-bill.js';
+import { type Bill, findViolations, readBills, readPayer } from './check-bill.js';
+import { Crawls } from './crawls.js';
+import { DelegatedKeys } from './delegated-keys.js';
 import { findBrokenPromises, findExceededSessions, limitByNumber } from './own-limits.js';
 import { type Campaign, describeFault, type InjectedFault, planFaults } from './plan-faults.js';
 import { PriceChanges } from './price-changes.js';
@@ -33,6 +36,11 @@ const KEYS_MAX = 100_000;
 const REFUSED_PAUSE_MS = 250;
 /** Keys that are rotated in each round, while requests may use them. */
 const ROTATIONS = 3;
+/** Clients that send requests with child keys, and clients of a service with items: each so many-th of them. */
+const CHILDREN_EVERY = 6;
+const CRAWLS_EVERY = 8;
+/** A crawl costs as much as a request. More are tried at once than may be open. */
+const TERMS = { unitUsd: '0.0001', dayMaxUsd: '500', openHoldsMax: 2 };
 const TOPUP_PICO_USD = 1_000n * 10n ** 12n;
 const LOCAL = fileURLToPath(new URL('../../.local/', import.meta.url));
 
@@ -50,6 +58,10 @@ interface NemesisReport {
   priceChanges: number;
   /** Number of bills of requests with a quote, by reason. */
   quoted: Record<string, number>;
+  /** Number of crawls by outcome. */
+  crawls: Record<string, number>;
+  /** Number of bills of child keys. */
+  delegated: number;
   violations: string[];
 }
 
@@ -74,24 +86,28 @@ export class Nemesis {
   private readonly bookkeeper: Bookkeeper;
   private readonly budgets: TightBudgets;
   private readonly prices: PriceChanges;
+  private readonly children: DelegatedKeys;
 
   private constructor(
     private readonly campaign: Campaign,
     private readonly system: ChaosSystem,
     private readonly administrator: Messaging,
     private readonly tenant: Tenant,
+    private readonly crawls: Crawls,
   ) {
     this.random = new Random(campaign.seed);
     const ask: Ask = (endpoint, request) => persist(MOVED_MS, () => administrator.request(endpoint, request));
     this.bookkeeper = new Bookkeeper(tenant.accountId, ask);
     this.budgets = new TightBudgets(tenant, ask);
     this.prices = new PriceChanges(administrator, ask);
+    this.children = new DelegatedKeys(tenant, ask);
   }
 
   static async start(layout: Layout, campaign: Campaign): Promise<Nemesis> {
     const system = await ChaosSystem.start(layout);
     const administrator = await connectAdministrator(system.stack);
-    return new Nemesis(campaign, system, administrator, await createTenant(administrator, { usd: '1000.00', activeKeysMax: KEYS_MAX }));
+    const tenant = await createTenant(administrator, { usd: '1000.00', activeKeysMax: KEYS_MAX });
+    return new Nemesis(campaign, system, administrator, tenant, await Crawls.start(system.stack, administrator, TERMS));
   }
 
   /** Runs rounds until all kills are done or a round has a violation. */
@@ -106,6 +122,7 @@ export class Nemesis {
   }
 
   async stop(): Promise<void> {
+    await this.crawls.stop();
     await this.administrator.close();
     await this.system.stop();
   }
@@ -117,31 +134,54 @@ export class Nemesis {
     await this.budgets.raise(await this.readBills());
     const queues = await this.prepareClients();
     const beganAt = performance.now();
-    const clients = Promise.all(queues.map((queue) => this.useIt(queue, beganAt + campaign.trafficMs)));
+    const until = beganAt + campaign.trafficMs;
+    const clients = Promise.all(queues.map((queue) => this.useIt(queue, until)));
+    const crawls = Promise.all(this.list(isCrawler).map(() => this.crawlUntil(until)));
     const books = delay(campaign.trafficMs / 3).then(() => this.bookkeeper.work());
-    const changes = [books, this.prices.change(), this.rotate(queues.flat(), campaign.trafficMs / 2)];
+    const ends = delay(campaign.trafficMs / 2).then(() => Promise.all([this.crawls.kill(), this.children.revoke(random)]));
+    const changes = [books, this.prices.change(), this.rotate(queues.flat(), campaign.trafficMs / 2), ends];
     await Promise.all([...injected.map((fault) => this.inject(fault)), ...changes]);
     const stories = (await clients).flat();
     await system.untilReady();
+    await crawls;
     this.witnesses.push(...stories.map((story) => ({ story, mayBeReaped: this.bothDied(story) })));
     for (const url of system.gatewayUrls) await this.untilServed(url);
     await this.untilQuiet();
     await this.prices.endOlder();
   }
 
-  /** Creates a key for each request, which identifies its bill. */
+  /** Creates a key for each request, or a child key, which identifies its bill. */
   private async prepareClients(): Promise<Story[][]> {
-    const clients = Array.from({ length: this.campaign.clients }, async (_, client) => {
+    const { random, system } = this;
+    await persist(SERVED_MS, () => this.children.begin(system.gatewayUrls[0] ?? ''));
+    const clients = this.list((client) => !isCrawler(client)).map(async (client) => {
       const stories: Story[] = [];
       for (let index = 0; index < REQUESTS_PER_CLIENT; index++) {
         const name = `${this.campaign.seed}/${this.round}/${client}.${index}`;
-        const story = anyRequest(this.random, name, await this.makeKey(), this.random.pick(this.system.gatewayUrls) ?? '');
+        const url = random.pick(system.gatewayUrls) ?? '';
+        const delegated = client % CHILDREN_EVERY === CHILDREN_EVERY - 1;
+        const key = delegated ? await persist(SERVED_MS, () => this.children.makeKey(random, url)) : await this.makeKey();
+        const story = anyRequest(random, name, key, url);
         await persist(SERVED_MS, () => limitByNumber(story, this.round, client * REQUESTS_PER_CLIENT + index));
         stories.push(story);
       }
       return stories;
     });
     return Promise.all(clients);
+  }
+
+  private list(isWanted: (client: number) => boolean): number[] {
+    return Array.from({ length: this.campaign.clients }, (_, client) => client).filter(isWanted);
+  }
+
+  /** Sends crawls in sequence until `until`, paid by the tenant's key or a child key of it. */
+  private async crawlUntil(until: number): Promise<void> {
+    const { random, tenant, children } = this;
+    while (performance.now() < until) {
+      const payer = random.chance(0.5) ? { keyId: tenant.keyId } : { apiKey: children.pick(random).apiKey };
+      const { steps } = await this.crawls.crawl(anyCrawl(random, { payer, attribution: anyAttribution(random) }));
+      if (steps.some(({ step }) => step === 'refused')) await delay(REFUSED_PAUSE_MS);
+    }
   }
 
   private async makeKey(): Promise<Story['key']> {
@@ -152,8 +192,9 @@ export class Nemesis {
   /** Replaces some keys. A request that runs with one ends, and one that starts with it is refused. */
   private async rotate(stories: readonly Story[], afterMs: number): Promise<void> {
     await delay(afterMs);
+    const own = stories.filter(({ key }) => key.child === undefined);
     for (let count = 0; count < ROTATIONS; count++) {
-      const keyId = this.random.pick(stories)?.key.keyId ?? '';
+      const keyId = this.random.pick(own)?.key.keyId ?? '';
       await persist(MOVED_MS, async () => {
         await this.administrator.request(keyRotate, { keyId, graceSeconds: 0 }).catch((error: ServiceError) => {
           if (error.code !== 'conflict') throw error; // an earlier attempt has replaced it
@@ -236,26 +277,26 @@ export class Nemesis {
     const { apiKey } = this.tenant;
     const { injected, kills, witnesses, prices } = this;
     const all = await this.readBills();
-    const bills = Map.groupBy(all, ({ keyId }) => keyId);
-    const found = witnesses.flatMap(({ story, mayBeReaped }) => findViolations(story, bills.get(story.key.keyId) ?? [], mayBeReaped));
+    const requests = all.filter(({ isItem }) => !isItem);
+    const bills = Map.groupBy(requests, readPayer);
+    const readOwn = ({ key }: Story): Bill[] => bills.get(readPayer(key)) ?? [];
+    const found = witnesses.flatMap(({ story, mayBeReaped }) => findViolations(story, readOwn(story), mayBeReaped));
     const stories = witnesses.map(({ story }) => story);
-    found.push(
-      ...stories.flatMap((story) => findBrokenPromises(story, bills.get(story.key.keyId)?.[0])),
-      ...findExceededSessions(stories, all),
-    );
-    const quoted = stories.flatMap(({ quote, key }) => (quote ? (bills.get(key.keyId) ?? []) : []));
+    found.push(...stories.flatMap((story) => findBrokenPromises(story, readOwn(story)[0])), ...findExceededSessions(stories, all));
+    found.push(...this.crawls.faults(all), ...this.children.exceeded(all));
+    const quoted = stories.flatMap((story) => (story.quote ? readOwn(story) : []));
     const left = TOPUP_PICO_USD + this.bookkeeper.moved - all.reduce((sum, { paid }) => sum + paid, 0n);
     const [gatewayUrl = ''] = this.system.gatewayUrls;
     const balance = await persist(SERVED_MS, () => readBalance(gatewayUrl, apiKey));
     if (BigInt(balance.balance_pico_usd) !== left) found.push(`the balance is ${balance.balance_pico_usd}, the bills leave ${left}`);
     if (balance.reserved_pico_usd !== '0') found.push(`${balance.reserved_pico_usd} is reserved`);
-    const known = new Set<string | null>(stories.map(({ key }) => key.keyId));
+    const known = new Set<string | null>(stories.map(({ key }) => readPayer(key)));
     for (const [key, billed] of bills) {
       // A hold released before its reserve has no key and no price.
       if (!known.has(key) && (key !== null || billed.some(({ paid }) => paid > 0n))) found.push(`billed to an unknown key: ${key}`);
     }
     found.push(...this.budgets.exceeded(all));
-    const wrong = all.filter(({ keyId, model, price, reservedAt }) => keyId !== null && !prices.isAllowed(model, price, reservedAt));
+    const wrong = requests.filter(({ keyId, model, price, reservedAt }) => keyId !== null && !prices.isAllowed(model, price, reservedAt));
     found.push(
       ...wrong.map(
         ({ keyId, price }) =>
@@ -275,6 +316,8 @@ export class Nemesis {
       movements: this.bookkeeper.movements,
       priceChanges: prices.count,
       quoted: count(quoted.map(({ reason, reading }) => (reading === undefined ? reason : `${reason}, settled late`))),
+      crawls: this.crawls.outcomes,
+      delegated: all.filter(({ child }) => child !== null).length,
       violations: found,
     };
   }
@@ -317,6 +360,10 @@ export class Nemesis {
     for (const folder of this.system.logDirs) renameSync(folder, join(kept, basename(dirname(folder))));
     process.stderr.write(`the logs of the services are kept in ${kept}\n`);
   }
+}
+
+function isCrawler(client: number): boolean {
+  return client % CRAWLS_EVERY === CRAWLS_EVERY - 2;
 }
 
 function count(names: readonly string[]): Record<string, number> {

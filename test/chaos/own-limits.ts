@@ -3,7 +3,7 @@ import { inflateRawSync } from 'node:zlib';
 import { parseUsd } from '#money/pico-usd.js';
 import { parsePrice } from '#money/price-plan.js';
 import type { Quote, Story } from './chaos-client.js';
-import type { Bill } from './check-bill.js';
+import { type Bill, readPayer } from './check-bill.js';
 import { CLIENT_FORMATS } from './client-format.js';
 
 /**
@@ -15,7 +15,8 @@ export async function limitByNumber(story: Story, round: number, number: number)
   if (number % 5 === 2) story.quote = await askQuote(story);
 }
 
-async function askQuote({ ask, format, key, gatewayUrl }: Story): Promise<Quote> {
+/** Asks for a quote of the request at its gateway. */
+export async function askQuote({ ask, format, key, gatewayUrl }: Story): Promise<Quote> {
   const { path, body } = CLIENT_FORMATS[format];
   const response = await fetch(`${gatewayUrl}${path}/estimate?quote=true`, {
     method: 'POST',
@@ -43,9 +44,9 @@ export function findBrokenPromises({ quote, ask, outcome }: Story, bill: Bill | 
 /** Sessions that cost more than the least that one of their admitted requests has named. */
 export function findExceededSessions(stories: readonly Story[], bills: readonly Bill[]): string[] {
   const named = new Map<string | null, bigint>();
-  const admitted = new Set(bills.map(({ keyId }) => keyId));
+  const admitted = new Set(bills.filter(({ isItem }) => !isItem).map(readPayer));
   for (const { ask, key } of stories) {
-    if (ask.session === undefined || ask.sessionBudget === undefined || !admitted.has(key.keyId)) continue;
+    if (ask.session === undefined || ask.sessionBudget === undefined || !admitted.has(readPayer(key))) continue;
     const [before, limit] = [named.get(ask.session), parseUsd(ask.sessionBudget)];
     named.set(ask.session, before !== undefined && before < limit ? before : limit);
   }
