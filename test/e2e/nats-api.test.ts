@@ -101,6 +101,8 @@ function makeHoldId(): string {
 
 const EVERY_TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
 /** 32 bytes in base64. */
+/** A public key of receipts, or its id. */
+const RECEIPT_KEY = /^[0-9a-f]{16}([0-9a-f]{48})?$/;
 const QUOTE_KEY = /^[A-Za-z0-9+/]{43}=$/;
 /** Also that of an invite, which is a target of the journal. */
 const EVERY_ID = /^(invite\/)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -121,7 +123,7 @@ function timeless(value: unknown): unknown {
   if (typeof value !== 'string' || value.startsWith('0190a6f0-')) return value;
   if (value.startsWith('tg_')) return 'tg_…';
   if (value.startsWith('whsec_')) return 'whsec_…';
-  if (QUOTE_KEY.test(value) || CHILD_PATH.test(value)) return '…';
+  if (RECEIPT_KEY.test(value) || QUOTE_KEY.test(value) || CHILD_PATH.test(value)) return '…';
   return value.replace(EVERY_TIME, (time) => (time.startsWith('2099') ? time : '…')).replace(EVERY_ID, '…');
 }
 
@@ -275,6 +277,9 @@ describe('the examples of the page', () => {
       ['billing.v1.month.detach', 'conflict'],
       ['billing.v1.month.attach', 'conflict'],
       ['billing.v1.month.read', 'not_found'],
+      ['billing.v1.receipt.show', 'conflict'],
+      ['billing.v1.own-key.receipt', 'conflict'],
+      ['billing.v1.receipt.list', 'not_found'],
       // The catalog of the page has no services.
       ['gateway.v1.item.reserve.by.crawler', 'not_found'],
       ['panel.v1.user.update', 'not_found'],

@@ -33,16 +33,36 @@ export function nameFile(what: string, accountName: string | undefined, { from, 
   return `${[what, accountName === undefined ? 'all' : slug || 'account', ...new Set(days)].join('-')}.csv`;
 }
 
-/**
- * Sends rows as CSV (RFC 4180), page after page as fast as the client reads. Reads the first page before the head of the reply, so that a
- * refusal has its own status; a later failure breaks the connection, and no client takes half a file for a whole one.
- * @throws {ClientLeftError}
- */
-export async function sendCsv<Row>(
+/** Sends rows as CSV (RFC 4180), as `sendFile` does. */
+export function sendCsv<Row>(
   response: Response,
   fileName: string,
   columns: Columns<Row>,
   pages: AsyncIterable<readonly Row[]>,
+): Promise<void> {
+  return sendFile(response, { name: fileName, type: 'text/csv; charset=utf-8' }, renderCsv(columns, pages));
+}
+
+/** The heading comes with the first page. */
+async function* renderCsv<Row>(columns: Columns<Row>, pages: AsyncIterable<readonly Row[]>): AsyncGenerator<string> {
+  const cells = Object.values(columns);
+  let heading = line(Object.keys(columns));
+  for await (const rows of pages) {
+    yield heading + rows.map((row) => line(cells.map((cell) => cell(row)))).join('');
+    heading = '';
+  }
+  if (heading !== '') yield heading;
+}
+
+/**
+ * Sends the pages of a file, one after another, as fast as the client reads. Reads the first page before the head of the reply, so that a
+ * refusal has its own status; a later failure breaks the connection, and no client takes half a file for a whole one.
+ * @throws {ClientLeftError}
+ */
+export async function sendFile(
+  response: Response,
+  { name, type }: { name: string; type: string },
+  pages: AsyncIterable<string>,
 ): Promise<void> {
   const reader = pages[Symbol.asyncIterator]();
   const first = await reader.next();
@@ -52,30 +72,22 @@ export async function sendCsv<Row>(
   }
   response.status(200).setHeaders(
     new Headers({
-      'content-type': 'text/csv; charset=utf-8',
-      'content-disposition': `attachment; filename="${fileName}"`,
+      'content-type': type,
+      'content-disposition': `attachment; filename="${name}"`,
       'cache-control': 'no-store',
     }),
   );
   try {
-    await pipeline(Readable.from(lines(columns, first, reader)), response);
+    await pipeline(Readable.from(continueWith(first, reader)), response);
   } catch (error) {
     // The client has left. There is no caller to tell.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }
 
-async function* lines<Row>(
-  columns: Columns<Row>,
-  first: IteratorResult<readonly Row[]>,
-  reader: AsyncIterator<readonly Row[]>,
-): AsyncGenerator<string> {
-  const cells = Object.values(columns);
+async function* continueWith(first: IteratorResult<string>, reader: AsyncIterator<string>): AsyncGenerator<string> {
   try {
-    yield line(Object.keys(columns));
-    for (let page = first; !page.done; page = await reader.next()) {
-      yield page.value.map((row) => line(cells.map((cell) => cell(row)))).join('');
-    }
+    for (let page = first; !page.done; page = await reader.next()) yield page.value;
   } finally {
     await reader.return?.();
   }

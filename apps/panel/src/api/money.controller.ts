@@ -13,11 +13,12 @@ import {
   topupCreate,
 } from '#contracts/billing/money.js';
 import { MovementListRequest, movementList } from '#contracts/billing/movements.js';
+import { receiptList } from '#contracts/billing/receipts.js';
 import { IdPipe } from '../http/id.pipe.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import { readNames } from '../services/read-names.js';
-import { onePage, Services } from '../services/services.js';
+import { onePage, readPages, Services } from '../services/services.js';
 import type {
   AdjustmentCreateReply,
   CreditNoteCreateReply,
@@ -29,7 +30,8 @@ import type {
 } from '../shapes/billing.js';
 import { readStatement } from '../statements/statement.js';
 import { StatementPdfs } from '../statements/statement-pdfs.js';
-import { sendCsv } from './csv.js';
+import { sendCsv, sendFile } from './csv.js';
+import { RECEIPT_TYPE } from './receipt-type.js';
 import { STATEMENT_COLUMNS, statementTable } from './statement-table.js';
 
 @Controller()
@@ -70,6 +72,21 @@ export class MoneyController {
     response.status(200).type('application/pdf').attachment(`statement-${statement.month}.pdf`).end(bytes);
   }
 
+  @Handles('downloadReceipts')
+  async downloadReceipts(
+    @Req() request: PanelRequest,
+    @Res() response: Response,
+    @Param('accountId') accountId: string,
+    @Param('month') month: string,
+  ): Promise<void> {
+    const services = this.services.askingFor(request);
+    const pages = readPages(async (cursor) => {
+      const { lines, nextCursor } = await services.ask(receiptList, { accountId, month, cursor });
+      return { rows: [lines], nextCursor };
+    });
+    await sendFile(response, { name: `receipts-${month}.jsonl`, type: RECEIPT_TYPE }, joinRows(pages));
+  }
+
   @Handles('showStatement')
   statement(@Req() request: PanelRequest, @Param('accountId') accountId: string, @Param('month') month: string): Promise<Statement> {
     return readStatement(this.services.askingFor(request), accountId, month);
@@ -104,4 +121,8 @@ export class MoneyController {
   grant(@Req() request: PanelRequest, @Input(PlanGrantRequest) message: PlanGrantRequest): Promise<PlanGrantReply> {
     return this.services.change(request, planGrant, message);
   }
+}
+
+async function* joinRows(pages: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  for await (const rows of pages) yield rows.join('');
 }

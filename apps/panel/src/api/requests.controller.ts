@@ -1,17 +1,19 @@
 import { Controller, Req, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { receiptShow } from '#contracts/billing/receipts.js';
 import { RequestShowRequest } from '#contracts/billing/requests.js';
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import { Activity } from '../activity/activity.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { type Names, readNames } from '../services/read-names.js';
-import { nameReader, readPages, Services } from '../services/services.js';
+import { nameReader, onePage, readPages, Services } from '../services/services.js';
 import type { BilledRequest } from '../shapes/billing.js';
 import type { ActivityReply } from '../shapes/overview.js';
 import type { ListedRequest, RequestListReply } from '../shapes/requests.js';
-import { type Columns, fieldColumns, nameFile, sendCsv } from './csv.js';
+import { type Columns, fieldColumns, nameFile, sendCsv, sendFile } from './csv.js';
 import { ownedRequest } from './owned.js';
+import { RECEIPT_TYPE } from './receipt-type.js';
 import { listRequests } from './requests/list-requests.js';
 import { readRecords } from './requests/read-records.js';
 import { RequestListQuery, RequestQuery } from './requests/request-query.js';
@@ -53,6 +55,20 @@ export class RequestsController {
   async show(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<BilledRequest> {
     const { access } = requireCaller(request);
     return visibleRequest(access, await ownedRequest(this.services.askingFor(request), access, 'requests.read', requestId));
+  }
+
+  /** The receipt names the cost of the account's month, so it takes the permission to see money. */
+  @Handles('downloadReceipt')
+  async downloadReceipt(
+    @Req() request: PanelRequest,
+    @Res() response: Response,
+    @Input(RequestShowRequest) { requestId: named }: RequestShowRequest,
+  ): Promise<void> {
+    const services = this.services.askingFor(request);
+    const { requestId } = await ownedRequest(services, requireCaller(request).access, 'money.read', named);
+    const { file } = await services.ask(receiptShow, { requestId });
+    const name = `receipt-${requestId.replace(/[^A-Za-z0-9_-]+/g, '-')}.jsonl`;
+    await sendFile(response, { name, type: RECEIPT_TYPE }, onePage(file));
   }
 
   /** Null when no panel ran as the request ended, when it is older than `ACTIVITY_DAYS`, and for a request of another account or project. */

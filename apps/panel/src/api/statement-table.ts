@@ -13,12 +13,15 @@ export const STATEMENT_COLUMNS: Columns<TableLine> = {
   balanceUsd: ({ balancePicoUsd }) => renderUsd(parsePicoUsd(balancePicoUsd)),
 };
 
-/** Returns the lines of a statement between its opening and closing amount. */
-export function statementTable({ from, to, openingPicoUsd, closingPicoUsd, lines }: Statement): TableLine[] {
+/** Returns the lines of a statement between its opening and closing amount. The last one has the root of the receipts. */
+export function statementTable({ from, to, openingPicoUsd, closingPicoUsd, receipts, lines }: Statement): TableLine[] {
   const edge = { reference: null, reason: null, requests: null, amountPicoUsd: null };
   return [
     { ...edge, at: from, kind: 'opening', balancePicoUsd: openingPicoUsd },
     ...lines,
-    { ...edge, at: to, kind: 'closing', balancePicoUsd: closingPicoUsd },
+    {
+      ...{ ...edge, at: to, kind: 'closing', balancePicoUsd: closingPicoUsd },
+      ...(receipts && { reference: receipts.root, reason: 'Root of the receipts of this month' }),
+    },
   ];
 }

@@ -107,6 +107,10 @@ export const ROUTES = {
     'Times, calls of upstreams and outcome of one request, also of a refused one',
     { scope: 'any', readsJournal: true },
   ),
+  downloadReceipt: route('GET /requests/:requestId/receipt', 'money.read', 'Receipt of one request, once its month is closed', {
+    scope: 'any',
+    readsJournal: true,
+  }),
   showLive: route('GET /accounts/:accountId/live', 'requests.read', 'Requests as they end, as events', { scope: 'project' }),
   queryTraffic: route('GET /accounts/:accountId/traffic', 'usage.read', 'Requests by outcome, and percentiles of their times', {
     scope: 'project',
@@ -185,6 +189,7 @@ export const ROUTES = {
   }),
   downloadStatement: route('GET /accounts/:accountId/statements/:month.csv', 'money.read', 'The same as a file'),
   downloadStatementPdf: route('GET /accounts/:accountId/statements/:month.pdf', 'money.read', 'Statement of a closed month as a PDF'),
+  downloadReceipts: route('GET /accounts/:accountId/receipts/:month.jsonl', 'money.read', 'All receipts of a closed month'),
   showStatement: route('GET /accounts/:accountId/statements/:month', 'money.read', 'Statement of a month', { readsJournal: true }),
   showStatementMail: route('GET /accounts/:accountId/statement-mail', 'money.read', 'Whether the person gets the statements by mail'),
   setStatementMail: route('PUT /accounts/:accountId/statement-mail', 'money.read', 'Switches the mails with statements on or off'),

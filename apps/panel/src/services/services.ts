@@ -129,7 +129,7 @@ export async function collectRows<Row>(pages: AsyncIterable<readonly Row[]>): Pr
   return all;
 }
 
-/** Yields rows that are all there as the only page. */
-export async function* onePage<Row>(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
-  yield rows;
+/** Yields what is all there as the only page. */
+export async function* onePage<Page>(page: Page): AsyncGenerator<Page> {
+  yield page;
 }

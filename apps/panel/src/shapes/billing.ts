@@ -30,6 +30,7 @@ import type {
 } from '#contracts/billing/money.js';
 import type { MovementKind, MovementListReply } from '#contracts/billing/movements.js';
 import type { Project, ProjectCreateRequest, ProjectListReply, ProjectUpdateRequest } from '#contracts/billing/projects.js';
+import type { AccountReceipts } from '#contracts/billing/receipts.js';
 import type { BilledRequest, RequestBill } from '#contracts/billing/requests.js';
 import type { UsageQueryReply, UsageRow } from '#contracts/billing/usage.js';
 import type {
@@ -169,6 +170,8 @@ export interface Statement {
   /** Plan money that was not used when its grant ended. */
   forfeitedPicoUsd: string;
   closingPicoUsd: string;
+  /** Number, sum and root of the receipts of the month. Null until it is sealed, and without a request. */
+  receipts: AccountReceipts | null;
   /** In the order of time: each movement, and one line for the requests of each day, at the end of the day. */
   lines: StatementLine[];
 }

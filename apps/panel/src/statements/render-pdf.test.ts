@@ -4,7 +4,7 @@ import { STATEMENT_COLUMNS, statementTable } from '../api/statement-table.js';
 import type { Statement, StatementLine } from '../shapes/billing.js';
 import { renderStatementPdf } from './render-pdf.js';
 
-const PERIOD = { accountId: '0190a6f0-7c1e-7000-8000-00000000000a', month: '2027-01', isClosed: true };
+const PERIOD = { accountId: '0190a6f0-7c1e-7000-8000-00000000000a', month: '2027-01', isClosed: true, receipts: null };
 const TIMES = { from: '2027-01-01T00:00:00.000Z', to: '2027-02-01T00:00:00.000Z' };
 
 /** A statement whose lines lead from the opening to the closing amount. */

@@ -99,13 +99,14 @@ class StatementPages {
   }
 
   private writeHead(): void {
-    const { month, accountId, from, to } = this.statement;
+    const { month, accountId, from, to, receipts } = this.statement;
     this.writeText(this.show(this.accountName, BOLD), { size: TITLE_SIZE, font: BOLD });
     this.writeText(`Statement of account, ${month}`, { size: 11, font: BOLD });
     this.writeText(`From ${from.slice(0, 10)} to before ${to.slice(0, 10)}, days in UTC. All amounts are exact, in US dollars.`, {
       color: FAINT,
     });
     this.writeText(`Account ${accountId}`, { color: FAINT });
+    if (receipts) this.writeText(`Root of the receipts ${receipts.root}`, { color: FAINT });
     this.y += 12;
   }
 

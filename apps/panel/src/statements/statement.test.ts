@@ -2,7 +2,14 @@ import type { Movement, MovementKind } from '#contracts/billing/movements.js';
 import type { UsageRow } from '#contracts/billing/usage.js';
 import { makeStatement } from './statement.js';
 
-const PERIOD = { accountId: 'a', month: '2027-01', from: '2027-01-01T00:00:00.000Z', to: '2027-02-01T00:00:00.000Z', isClosed: true };
+const PERIOD = {
+  accountId: 'a',
+  month: '2027-01',
+  from: '2027-01-01T00:00:00.000Z',
+  to: '2027-02-01T00:00:00.000Z',
+  isClosed: true,
+  receipts: null,
+};
 const ZERO = { requests: 0, estimatedRequests: 0, promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
 function movement(kind: MovementKind, amountPicoUsd: string, createdAt = '2027-01-10T12:00:00.000Z'): Movement {

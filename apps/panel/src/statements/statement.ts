@@ -1,5 +1,6 @@
 import { accountList } from '#contracts/billing/accounts.js';
 import { type Movement, type MovementKind, movementList } from '#contracts/billing/movements.js';
+import { receiptMonth } from '#contracts/billing/receipts.js';
 import { type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import { PanelError } from '../errors/panel-error.js';
 import { type AskServices, collectRows, readPages } from '../services/services.js';
@@ -21,13 +22,15 @@ export async function readStatement(services: AskServices, accountId: string, mo
   const to = end < now ? end : now;
   const [account] = (await services.ask(accountList, { accountId })).accounts;
   if (!account) throw new PanelError('not_found', 'There is no such account.', { param: 'accountId' });
-  const [movements, before, days] = await Promise.all([
+  const isClosed = end <= now;
+  const [movements, before, days, { receipts }] = await Promise.all([
     movementsUntil(services, accountId, to),
     usageBetween(services, accountId, toDay(account.createdAt), from),
     collectRows(readPages((cursor) => services.ask(usageQuery, { ...renderRange(from, to), accountId, step: 'day', cursor }))),
+    isClosed ? services.ask(receiptMonth, { accountId, month }) : { receipts: null },
   ]);
   const isBefore = ({ createdAt }: Movement): boolean => createdAt < from.toISOString();
-  const period = { accountId: account.accountId, month, ...renderRange(from, to), isClosed: end <= now };
+  const period = { accountId: account.accountId, month, ...renderRange(from, to), isClosed, receipts };
   const earlier = movements.filter(isBefore).reduce((sum, { amountPicoUsd }) => sum + BigInt(amountPicoUsd), 0n);
   return makeStatement(period, {
     opening: earlier - before.reduce((sum, { costPicoUsd, forfeitedPicoUsd }) => sum + BigInt(costPicoUsd) + BigInt(forfeitedPicoUsd), 0n),
@@ -95,7 +98,7 @@ const SIDES: Record<MovementKind, 'in' | 'out' | 'forfeited'> = {
 
 /** Returns the statement whose lines lead from the opening to the closing amount. Integers of pico-USD, nothing is rounded. */
 export function makeStatement(
-  period: Pick<Statement, 'accountId' | 'month' | 'from' | 'to' | 'isClosed'>,
+  period: Pick<Statement, 'accountId' | 'month' | 'from' | 'to' | 'isClosed' | 'receipts'>,
   { opening, movements, days }: StatementEntries,
 ): Statement {
   const sums = { in: 0n, out: 0n, cost: 0n, forfeited: 0n };

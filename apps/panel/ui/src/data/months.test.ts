@@ -1,4 +1,4 @@
-import { monthAfter, readMonth, toMonth } from './months.js';
+import { isSealed, monthAfter, readMonth, toMonth } from './months.js';
 
 const NOW = Date.parse('2026-11-30T23:59:59Z');
 
@@ -14,4 +14,9 @@ test.each([
   ['?month=../x', '2026-11'],
 ])('the address %j shows %s', (search, month) => {
   expect(readMonth(search, NOW)).toBe(month);
+});
+
+test('a month is sealed three days after its end', () => {
+  const at = '2026-10-05T12:00:00.000Z';
+  expect([isSealed(at, Date.parse('2026-11-03T23:59:59Z')), isSealed(at, Date.parse('2026-11-04T00:00:01Z'))]).toEqual([false, true]);
 });

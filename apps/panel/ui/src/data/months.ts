@@ -16,3 +16,11 @@ export function readMonth(search: string, now: number): string {
   const month = new URLSearchParams(search).get('month');
   return month && MONTH.test(month) ? month : toMonth(now);
 }
+
+/** Milliseconds after its end at which billing closes a month by itself. */
+const SEALED_AFTER_MS = 3 * 86_400_000;
+
+/** True when the month of a moment is closed, unless something keeps it open. */
+export function isSealed(at: string, now: number): boolean {
+  return now > Date.parse(`${monthAfter(at.slice(0, 7), 1)}-01`) + SEALED_AFTER_MS;
+}

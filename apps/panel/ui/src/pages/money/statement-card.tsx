@@ -45,10 +45,22 @@ export function StatementCard() {
               PDF
             </ButtonLink>
           )}
+          {statement?.receipts && (
+            <ButtonLink to={`/panel/v1/accounts/${account}/receipts/${month}.jsonl`} icon="download" download>
+              Receipts
+            </ButtonLink>
+          )}
         </>
       }
     >
       <Sum statement={statement} />
+      {statement?.receipts && (
+        <p className={styles.root}>
+          {plural(statement.receipts.requests, 'receipt')}
+          {statement.receipts.lateSettlements > 0 && ` and ${plural(statement.receipts.lateSettlements, 'late settlement')}`}, with the root{' '}
+          <code>{statement.receipts.root}</code>
+        </p>
+      )}
       <Table<StatementLine>
         caption={`Statement of ${month}`}
         rows={statement?.lines.toReversed()}

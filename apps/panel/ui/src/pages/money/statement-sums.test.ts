@@ -13,6 +13,7 @@ const STATEMENT: Statement = {
   costPicoUsd: '33',
   forfeitedPicoUsd: '7',
   closingPicoUsd: '90',
+  receipts: null,
   lines: [],
 };
 

@@ -5,10 +5,11 @@ import type { BilledRequest } from '../../../../src/shapes/billing.js';
 import type { ActivityReply, EndedRequest } from '../../../../src/shapes/overview.js';
 import { ApiError, useApi } from '../../data/api.js';
 import { writeFilters } from '../../data/filters.js';
+import { isSealed } from '../../data/months.js';
 import { outcomeName, REASONS, toOutcome } from '../../data/outcomes.js';
 import { shortId, useNames, useSession } from '../../data/session.js';
 import { ReasonBadge } from '../../parts/badge.js';
-import { Button } from '../../parts/button.js';
+import { Button, ButtonLink } from '../../parts/button.js';
 import { Money } from '../../parts/money.js';
 import { Card, Fact, Figure, Figures, Page } from '../../parts/page.js';
 import { duration } from '../../parts/time.js';
@@ -82,11 +83,16 @@ export function RequestPage() {
 }
 
 function Actions({ request }: { request: BilledRequest }) {
-  const { mayOnPlatform } = useSession();
+  const { may, mayOnPlatform } = useSession();
   const [isGivingBack, setGivingBack] = useState(false);
   return (
     <>
       {mayOnPlatform('money.write') && request.settlement && <Button onClick={() => setGivingBack(true)}>Credit note</Button>}
+      {may('money.read') && request.settlement && isSealed(request.settlement.settledAt, Date.now()) && (
+        <ButtonLink to={`/panel/v1/requests/${encodeURIComponent(request.requestId)}/receipt`} icon="download" download>
+          Receipt
+        </ButtonLink>
+      )}
       <CopyAsText request={request} />
       {isGivingBack && <CreditNote of={request} onClose={() => setGivingBack(false)} />}
     </>

@@ -1,0 +1,2 @@
+/** Lines of JSON. */
+export const RECEIPT_TYPE = 'application/jsonl';
