@@ -2,13 +2,18 @@ import { extractText } from 'unpdf';
 import { accountList, accountUpdate } from '#contracts/billing/accounts.js';
 import { creditNoteCreate } from '#contracts/billing/money.js';
 import { movementList } from '#contracts/billing/movements.js';
+import { receiptList, receiptMonth, receiptShow } from '#contracts/billing/receipts.js';
+import { requestShow } from '#contracts/billing/requests.js';
 import { usageQuery } from '#contracts/billing/usage.js';
+import { ServiceError } from '#contracts/service-error.js';
 import { PanelFixture } from '../../test/panel-fixture.js';
 
 const ACME = '0190a6f0-7c1e-7000-8000-00000000000a';
 const OTHER = '0190a6f0-7c1e-7000-8000-00000000000f';
 /** A moment of the closed month of the tests. */
 const MONTH = '2026-01-10T00:00:00.000Z';
+
+const RECEIPTS = { requests: 2, lateSettlements: 0, costPicoUsd: '0', root: 'ab'.repeat(32), digest: 'cd'.repeat(32) };
 
 /** Messages that billing got. */
 let asked: object[];
@@ -28,6 +33,7 @@ beforeEach(() => {
   panel.messaging.answer(usageQuery, () => ({ rows: [], nextCursor: null }) as never);
   const topup = { movementId: ACME, kind: 'topup', amountPicoUsd: '7500000000000', reference: 'inv-1', reason: null, createdAt: MONTH };
   panel.messaging.answer(movementList, () => ({ movements: [topup], nextCursor: null }) as never);
+  panel.messaging.answer(receiptMonth, ({ month }) => ({ receipts: month === '2026-01' ? RECEIPTS : null }));
   panel.messaging.answer(creditNoteCreate, keep({ accountId: ACME, credited: true, amountPicoUsd: '1', topupBalancePicoUsd: '1' }));
   panel.messaging.answer(accountUpdate, keep({ accountId: ACME, name: 'Acme', lowBalancePicoUsd: '5000000000000' }));
 });
@@ -62,4 +68,49 @@ test('a closed month is a PDF with its name, of the whole account; a running one
   ]);
   const running = await panel.send(`/accounts/${ACME}/statements/${new Date().toISOString().slice(0, 7)}.pdf`, { cookie: finance.cookie });
   expect([running.status, running.body.error.param]).toEqual([400, 'month']);
+});
+
+describe('receipts', () => {
+  const get = (path: string, cookie = finance.cookie) => panel.send(path, { cookie });
+  /** Reads a file of a type whose body the client of `send` drops. */
+  const read = async (path: string) => {
+    const reply = await fetch(`${await panel.app.getUrl()}/panel/v1${path}`, { headers: { cookie: finance.cookie } });
+    return [reply.status, reply.headers.get('content-type'), reply.headers.get('content-disposition'), await reply.text()];
+  };
+
+  test('the statement of a closed month carries the root, as JSON, CSV and PDF', async () => {
+    expect((await get(`/accounts/${ACME}/statements/2026-01`)).body.receipts).toEqual(RECEIPTS);
+    expect((await get(`/accounts/${ACME}/statements/2026-02`)).body.receipts).toBeNull();
+    expect((await get(`/accounts/${ACME}/statements/2026-01.csv`)).text).toContain(
+      `closing,${RECEIPTS.root},"Root of the receipts of this month"`,
+    );
+    const { text } = await extractText(new Uint8Array((await get(`/accounts/${ACME}/statements/2026-01.pdf`)).body), { mergePages: true });
+    expect(text.replace(/\s+/g, ' ')).toContain(`Root of the receipts ${RECEIPTS.root}`);
+  });
+
+  test('all of a month are one file, page by page', async () => {
+    panel.messaging.answer(receiptList, ({ cursor }) =>
+      cursor ? { lines: 'b\n', nextCursor: null } : { lines: 'a\n', nextCursor: 'next' },
+    );
+    expect(await read(`/accounts/${ACME}/receipts/2026-01.jsonl`)).toEqual([
+      ...[200, 'application/jsonl', 'attachment; filename="receipts-2026-01.jsonl"', 'a\nb\n'],
+    ]);
+    panel.messaging.answer(receiptList, () => {
+      throw new ServiceError('not_found', 'The month is not closed.', 'month');
+    });
+    expect((await get(`/accounts/${ACME}/receipts/2026-01.jsonl`)).status).toBe(404);
+  });
+
+  test('that of a request is for people who may see the money of its account', async () => {
+    const place = { requestId: 'req_1', accountId: ACME, projectId: OTHER, keyId: OTHER };
+    panel.messaging.answer(requestShow, () => place as never);
+    panel.messaging.answer(receiptShow, () => ({ ...place, months: ['2026-01'], file: 'a\n' }));
+    expect(await read('/requests/req_1/receipt')).toEqual([
+      ...[200, 'application/jsonl', 'attachment; filename="receipt-req_1.jsonl"', 'a\n'],
+    ]);
+    const developer = await panel.person('developer', ACME);
+    expect((await get('/requests/req_1/receipt', developer.cookie)).status).toBe(403);
+    const stranger = await panel.person('finance', OTHER);
+    expect((await get('/requests/req_1/receipt', stranger.cookie)).status).toBe(404);
+  });
 });

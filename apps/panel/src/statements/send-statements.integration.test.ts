@@ -1,6 +1,7 @@
 import { extractText } from 'unpdf';
 import { accountList } from '#contracts/billing/accounts.js';
 import { movementList } from '#contracts/billing/movements.js';
+import { receiptMonth } from '#contracts/billing/receipts.js';
 import { usageQuery } from '#contracts/billing/usage.js';
 import { MailServer } from '../../test/mail-server.js';
 import { PanelFixture } from '../../test/panel-fixture.js';
@@ -31,6 +32,7 @@ beforeEach(async () => {
   panel.messaging.answer(accountList, () => ({ accounts: [{ accountId: ACME, name: 'Acme', createdAt }], nextCursor: null }) as never);
   panel.messaging.answer(usageQuery, () => ({ rows: [], nextCursor: null }) as never);
   const topup = { movementId: ACME, kind: 'topup', amountPicoUsd: '7500000000000', reference: 'inv-1', reason: null, createdAt };
+  panel.messaging.answer(receiptMonth, () => ({ receipts: null }));
   panel.messaging.answer(movementList, () => ({ movements: [topup], nextCursor: null }) as never);
 });
 
