@@ -6,7 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { digestApiKey } from '#contracts/api-key.js';
-import { type AccountPlan, accountPlan } from '#contracts/billing/tenants.js';
+import { type AccountPlan, accountApply, accountPlan } from '#contracts/billing/tenants.js';
 import type { Endpoint } from '#contracts/endpoint.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { longOr } from '#testing/long-run.js';
@@ -183,6 +183,46 @@ test('a key that a killed run makes after the next run has compared keeps the se
   const made = await readSecrets(secrets);
   expect(made.map((one) => one.name)).toEqual(['ci']);
   expect(await Promise.all(made.map(listModels))).toEqual([200]);
+});
+
+test.each(['yaml', 'kubernetes'])(
+  'of two applies at once, the later one keeps no secret of the key that the other made, as %s',
+  async (format) => {
+    await writeFile(file, `accounts: [{ name: ${name}, projects: [{ name: web, keys: [{ name: ci }, { name: app }] }] }]`);
+    const other = join(folder, 'other.yaml');
+    const args = ['apply', '-f', file, '--secrets-format', format, '--secrets'];
+    const late = (messaging: Messaging): Messaging => {
+      const request = async <Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> => {
+        if (endpoint.subject === accountApply.subject) {
+          await writeFile(file, `accounts: [{ name: ${name}, projects: [{ name: web, keys: [{ name: ci }] }] }]`);
+          expect((await tollgate([...args, secrets])).code).toBe(0);
+        }
+        return messaging.request(endpoint, payload, { timeoutMs: 30_000 });
+      };
+      return { request, close: () => messaging.close() } as Partial<Messaging> as Messaging;
+    };
+    const outcome = await tollgate([...args, other], late);
+    expect(outcome).toMatchObject({ code: 0, out: expect.stringContaining('! key ci of project web was made by another apply meanwhile') });
+    const made = [...(await readSecrets(secrets)), ...(await readSecrets(other))];
+    expect(made.map((one) => one.name)).toEqual(['ci', 'app']);
+    expect(await Promise.all(made.map(listModels))).toEqual([200, 200]);
+    expect((await tollgate([...args, secrets])).out).toContain('nothing to change in 1 account');
+  },
+);
+
+test('an apply whose keys another one has all made leaves no file of secrets', async () => {
+  await writeFile(file, `accounts: [{ name: ${name}, projects: [{ name: web, keys: [{ name: ci }] }] }]`);
+  const other = join(folder, 'other.yaml');
+  const late = (messaging: Messaging): Messaging => {
+    const request = async <Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> => {
+      if (endpoint.subject === accountApply.subject) expect((await apply()).code).toBe(0);
+      return messaging.request(endpoint, payload, { timeoutMs: 30_000 });
+    };
+    return { request, close: () => messaging.close() } as Partial<Messaging> as Messaging;
+  };
+  expect((await tollgate(['apply', '-f', file, '--secrets', other], late)).code).toBe(0);
+  expect((await readSecrets(secrets)).map((one) => one.name)).toEqual(['ci']);
+  await expect(stat(other)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
 test('a file for secrets that cannot be written makes no key', async () => {

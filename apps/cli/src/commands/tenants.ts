@@ -43,7 +43,10 @@ export const tenantCommands: readonly CliCommand[] = [
       demandFiles(planned, { secrets, invites });
       const newKeys = await keepSecrets(messaging, planned, secrets, secretsFormat);
       const named = { source: findSource(tenants), fileName: tenants.name, fileDigest: tenants.digest };
-      const made = await applyPlanned(messaging, planned, { ...named, prune, newKeys, invites, write: json ? undefined : write });
+      const made = await applyPlanned(messaging, planned, {
+        ...{ ...named, prune, newKeys, invites, secrets: { file: secrets, format: secretsFormat } },
+        write: json ? undefined : write,
+      });
       return { text: json ? renderJson(tenants, made, true) : renderPlans(made, 'made'), failed: false };
     },
   },

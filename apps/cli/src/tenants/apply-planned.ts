@@ -3,7 +3,7 @@ import { type AccountApplyRequest, type AccountPlan, accountApply } from '#contr
 import { ServiceError } from '#contracts/service-error.js';
 import { type MemberInvite, memberApply } from '#contracts/tenant-members.js';
 import type { Messaging } from '#messaging/messaging.js';
-import type { NewKeys } from './keep-secrets.js';
+import { dropUnused, type NewKeys, type SecretsPlace } from './keep-secrets.js';
 import type { PlannedAccount } from './plan-file.js';
 import { appendPrivate } from './secrets-file.js';
 
@@ -12,6 +12,7 @@ const APPLY_MS = 60_000;
 
 interface ApplyOptions extends Pick<AccountApplyRequest, 'prune' | 'source' | 'fileName' | 'fileDigest'> {
   newKeys: NewKeys;
+  secrets: SecretsPlace;
   /** File for the links of new people. */
   invites: string | undefined;
   /** Says how far it is. */
@@ -22,7 +23,7 @@ interface ApplyOptions extends Pick<AccountApplyRequest, 'prune' | 'source' | 'f
 export async function applyPlanned(
   messaging: Messaging,
   planned: readonly PlannedAccount[],
-  { newKeys, invites, write, ...options }: ApplyOptions,
+  { newKeys, secrets, invites, write, ...options }: ApplyOptions,
 ): Promise<AccountPlan[]> {
   const made: AccountPlan[] = [];
   let done = 0;
@@ -33,7 +34,13 @@ export async function applyPlanned(
       continue;
     }
     try {
-      made.push({ ...plan, changes: await applyAccount(messaging, one, { ...options, newKeys: newKeys.get(plan.name) ?? [] }, invites) });
+      const own = newKeys.get(plan.name) ?? [];
+      const changes = await applyAccount(messaging, one, { ...options, newKeys: own }, invites);
+      const unused = await dropUnused(messaging, { name: plan.name, changes }, own, secrets);
+      const notes = unused.map(
+        ({ name, project }) => `key ${name} of project ${project} was made by another apply meanwhile, which has its secret`,
+      );
+      made.push({ ...plan, changes, notes: [...plan.notes, ...notes] });
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const { code, message, param, details } = error;

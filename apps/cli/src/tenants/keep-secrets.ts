@@ -61,11 +61,38 @@ export async function keepSecrets(
   return new Map([...Map.groupBy(rows, ({ account }) => account)].map(([account, found]) => [account, found.map(({ row }) => row)]));
 }
 
+/** The file of the secrets of one run. */
+export interface SecretsPlace {
+  file: string | undefined;
+  format: SecretsFormat;
+}
+
+/**
+ * Takes secrets out of the file whose keys never come to be, after the apply of their account has ended: another apply at the same time has made
+ * the keys, with the secrets of its own file. Returns the keys.
+ */
+export async function dropUnused(
+  messaging: Messaging,
+  { name: account, changes }: Pick<AccountPlan, 'name' | 'changes'>,
+  newKeys: readonly NewTenantKey[],
+  { file, format }: SecretsPlace,
+): Promise<NewTenantKey[]> {
+  const made = new Set(listKeysToMake({ name: account, changes }).map(renderPlace));
+  const unused: NewTenantKey[] = [];
+  // Also those that an earlier run of the same file made, whose reply it did not get.
+  for (const key of newKeys) if (!made.has(renderPlace({ account, ...key })) && !(await hasKey(messaging, key.keyId))) unused.push(key);
+  if (unused.length === 0 || file === undefined) return unused;
+  const ids = new Set(unused.map(({ keyId }) => keyId));
+  const kept = (await readSecrets(file)).filter(({ keyId }) => !ids.has(keyId));
+  await writeSecrets(file, kept, format);
+  return unused;
+}
+
 function listNewKeys(planned: readonly PlannedAccount[]): KeyPlace[] {
   return planned.flatMap(({ plan }) => listKeysToMake(plan));
 }
 
-function listKeysToMake({ name: account, changes }: AccountPlan): KeyPlace[] {
+function listKeysToMake({ name: account, changes }: Pick<AccountPlan, 'name' | 'changes'>): KeyPlace[] {
   return changes.flatMap(({ action, kind, project = '', key = '' }) =>
     action === 'create' && kind === 'key' ? [{ account, project, name: key }] : [],
   );

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { open, readFile, rename } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
 import { parseAllDocuments, stringify } from 'yaml';
 import { UsageError } from '../usage-error.js';
 import { isRecord } from './tenants-file.js';
@@ -49,10 +49,11 @@ function isSecret(entry: unknown): entry is KeySecret {
 }
 
 /**
- * Replaces the file, readable for its owner alone. It is complete and on the disk before this ends: a key must not come to be whose secret
- * is lost.
+ * Replaces the file, readable for its owner alone, or removes it when it has no secret. It is complete and on the disk before this ends: a key
+ * must not come to be whose secret is lost.
  */
 export async function writeSecrets(file: string, secrets: readonly KeySecret[], format: SecretsFormat): Promise<void> {
+  if (secrets.length === 0) return rm(file, { force: true });
   const temporary = `${file}.${randomUUID()}.tmp`;
   const text = format === 'yaml' ? HEAD + stringify(secrets) : HEAD + renderManifests(secrets);
   try {
