@@ -62,7 +62,7 @@ export class MemoryLedger {
       this.settlements.set(holdId, cost);
       if (hold.service !== undefined) this.settledServices.set(holdId, hold.service);
       if (reason === 'lease-expired')
-        this.reaped.set(holdId, { ...hold, billed: cost, over, usedTokens: sumTokens(usage), charged: charge });
+        this.reaped.set(holdId, { ...hold, reapedAt: now, billed: cost, over, usedTokens: sumTokens(usage), charged: charge });
     }
     for (const { settle, hold, due, charge } of rows.late) {
       if (!this.reaped.delete(settle.holdId)) throw new Error(`hold ${settle.holdId} was not reaped`);

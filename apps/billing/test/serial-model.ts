@@ -43,8 +43,9 @@ interface ModelHold {
   service: string | undefined;
 }
 
-/** A charge of a service, negative when a late settlement gives back. */
+/** A charge of a service, negative when a late settlement gives back, at the time of the charge that it corrects. */
 interface ModelCharge {
+  holdId: string;
   service: string | undefined;
   at: number;
   amount: bigint;
@@ -243,7 +244,7 @@ export class SerialModel {
         this.reaped.delete(settle.holdId);
         reaped.usedTokens = sumTokens(reaped, settle.usage);
         const due = billed(reaped, settle.usage) - (this.costs.get(settle.holdId) ?? 0n);
-        if (due < 0n) this.giveBack(settle, -due, now);
+        if (due < 0n) this.giveBack(settle, -due);
         else late.push({ holdId: settle.holdId, accountId: settle.accountId, due });
         return 'settled';
       }
@@ -258,7 +259,7 @@ export class SerialModel {
       const cost = billed(hold, settle.reason === 'lease-expired' ? hold.meter : settle.usage);
       this.holds.delete(settle.holdId);
       this.costs.set(settle.holdId, cost);
-      this.charges.push({ service: hold.service, at: now, amount: cost });
+      this.charges.push({ holdId: settle.holdId, service: hold.service, at: now, amount: cost });
       hold.usedTokens = sumTokens(hold, settle.reason === 'lease-expired' ? hold.meter : settle.usage);
       // Tokens that the reserve did not name are never counted.
       if (hold.tokens !== undefined) hold.tokens = hold.usedTokens;
@@ -293,7 +294,7 @@ export class SerialModel {
       account.plan -= fromPlan;
       account.topup -= fromTopup;
       this.costs.set(holdId, (this.costs.get(holdId) ?? 0n) + fromPlan + fromTopup);
-      this.charges.push({ service: this.findService(holdId), at: now, amount: fromPlan + fromTopup });
+      this.charges.push({ holdId, service: this.findService(holdId), at: now, amount: fromPlan + fromTopup });
     }
     return settles.map((settle, position) => {
       const status = statuses[position] ?? 'unknown';
@@ -370,14 +371,15 @@ export class SerialModel {
   }
 
   /** Returns money to the top-up first, then to the plan if it is the same. */
-  private giveBack({ holdId, accountId }: Settle, excess: bigint, now: number): void {
+  private giveBack({ holdId, accountId }: Settle, excess: bigint): void {
     const account = this.account(accountId);
     const { fromPlan = 0n, fromTopup = 0n, grantId } = this.paid.get(holdId) ?? {};
     const toTopup = least(excess, fromTopup);
     account.topup += toTopup;
     if (account.grant?.id === grantId) account.plan += least(excess - toTopup, fromPlan);
     this.costs.set(holdId, (this.costs.get(holdId) ?? 0n) - excess);
-    this.charges.push({ service: this.findService(holdId), at: now, amount: -excess });
+    const { service, at = 0 } = this.charges.find((charge) => charge.holdId === holdId) ?? {};
+    this.charges.push({ holdId, service, at, amount: -excess });
   }
 
   private reserve(reserve: ReserveRequest, now: number): ReserveOutcome {

@@ -28,6 +28,15 @@ export function countInService(
   draft.changed.add(state);
 }
 
+/**
+ * Adds what a late settlement changes. What it gives back of an earlier day belongs to that day, whose sum is no longer kept: else a service could
+ * spend a day's ceiling twice, by letting leases end on one day and settling them at less on the next.
+ */
+export function correctInService(draft: BatchDraft, service: string | undefined, change: bigint, reapedAt: number): void {
+  if (service === undefined) return;
+  if (change >= 0n || reapedAt >= findService(draft, service).day) countInService(draft, service, { spent: change });
+}
+
 /** Returns what a late settlement may still spend of the day; undefined without a ceiling. */
 export function leftInService(draft: BatchDraft, service: string | undefined): bigint | undefined {
   if (service === undefined) return undefined;

@@ -29,7 +29,7 @@ import type {
   Settle,
 } from './batch.js';
 import { type Amounts, type BudgetUse, computeLeft, countInBudgets, exceededBudget, findHoldBudgets, listUses } from './count-budgets.js';
-import { countInService, findCeiling, leftInService } from './count-services.js';
+import { correctInService, countInService, findCeiling, leftInService } from './count-services.js';
 import { decideEvents } from './decide-events.js';
 import { billedUsage, costWithin, type Hold, type ReapedHold, sumTokens } from './hold.js';
 
@@ -188,7 +188,7 @@ function recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, s
   if (parts.planCost !== 0n || parts.topupCost !== 0n) draft.changed.add(account);
   const spent: Amounts = { usd: due - parts.writeoff, tokens: sumTokens(usage) - reaped.usedTokens };
   countInBudgets(draft, findHoldBudgets(draft.budgets, reaped), account, { spent });
-  countInService(draft, reaped.service, { spent: due - parts.writeoff });
+  correctInService(draft, reaped.service, due - parts.writeoff, reaped.reapedAt);
   draft.settlements.set(settle.holdId, reaped.billed + due - parts.writeoff);
   const priced = { due, over, usage, ...(step !== undefined && { step }) };
   draft.rows.late.push({ settle, hold: reaped, ...priced, charge: parts, metered: settle.usage !== undefined });

@@ -47,6 +47,8 @@ export interface ReapedHold {
   service?: string;
   /** Milliseconds. */
   createdAt: number;
+  /** Moment at which the reaper ended it, in milliseconds. */
+  reapedAt: number;
   amount: bigint;
   /** Amount billed by the reaper. */
   billed: bigint;

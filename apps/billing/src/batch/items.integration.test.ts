@@ -4,6 +4,7 @@ import { type Customer, LedgerFixture, makeReserve, makeUsage } from '../../test
 import { setBudget } from '../budgets/budgets.js';
 import { Reaper } from '../holds/reaper.js';
 import { renewItems } from '../holds/renew-items.js';
+import { listServices } from '../usage/list-services.js';
 import { applyBatch } from './apply-batch.js';
 import type { HoldLanes } from './hold-lanes.js';
 
@@ -233,6 +234,43 @@ test('what was spent on an earlier day does not count', async () => {
   expect(await at(today, 4)).toMatchObject({ status: 'held' });
   expect(await at(yesterday, 2)).toMatchObject({ code: 'service_ceiling', ceiling: { by: 'day', spentPicoUsd: '12' } }); // a clock that was set back
   expect(await readUse()).toEqual({ spent: '12', held: '0', open_holds: 0 });
+  const listed = async (now: number) => (await listServices(ledger.prisma, now)).services.find((one) => one.service === service);
+  const day = (at: number): string => new Date(Math.floor(at / 86_400_000) * 86_400_000).toISOString();
+  const use = { service, heldPicoUsd: '0', openHolds: 0 };
+  expect(await listed(today)).toEqual({ ...use, day: day(today), spentPicoUsd: '12' });
+  expect(await listed(today + 86_400_000)).toEqual({ ...use, day: day(today + 86_400_000), spentPicoUsd: '0' });
+});
+
+test('what a late settlement gives back of an earlier day does not make room on the day of the settlement', async () => {
+  const today = Date.now();
+  const yesterday = today - 86_400_000;
+  const ceilings = { dayMaxPicoUsd: '15' };
+  const apply = async (batch: Parameters<typeof applyBatch>[1], now: number) => (await applyBatch(connection, batch, TIMES, now)).outcomes;
+  const reserve = async (quantity: number, now: number) => {
+    const item = makeItem(quantity, ceilings);
+    const [outcome] = (await apply({ settles: [], reserves: [item] }, now)).reserves;
+    return { ...item, outcome };
+  };
+  const end = (holdId: string, reason: 'completed' | 'lease-expired', quantity: number) => ({
+    ...{ holdId, accountId: customer.accountId, service, reason },
+    ...(reason === 'completed' && { usage: usage(quantity) }),
+  });
+  const charge = async (at: number): Promise<string> => {
+    const { holdId } = await reserve(4, at);
+    await renewItems(connection, [{ holdId, service, sequence: 1, usage: usage(4) }], 60_000);
+    await ledger.sql.query('UPDATE billing.hold SET lease_until = to_timestamp($2) WHERE id = $1', [holdId, at / 1_000 - 60]);
+    await apply({ settles: [end(holdId, 'lease-expired', 0)], reserves: [] }, at);
+    return holdId;
+  };
+  const old = await charge(yesterday);
+  const recent = await charge(today);
+  expect(await readUse()).toEqual({ spent: '12', held: '0', open_holds: 0 });
+  expect((await apply({ settles: [end(old, 'completed', 0)], reserves: [] }, today)).settles).toMatchObject([{ costPicoUsd: '0' }]);
+  expect(await readUse()).toMatchObject({ spent: '12' });
+  expect((await reserve(2, today)).outcome).toMatchObject({ code: 'service_ceiling' });
+  await apply({ settles: [end(recent, 'completed', 1)], reserves: [] }, today);
+  expect(await readUse()).toMatchObject({ spent: '3' });
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '997' });
 });
 
 test('two batches of different accounts take the ceilings of a service one after the other', async () => {

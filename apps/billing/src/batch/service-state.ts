@@ -3,7 +3,7 @@ export interface ServiceState {
   service: string;
   /** Start of the day (UTC) that `spent` is of, in milliseconds. */
   day: number;
-  /** Cost of what was settled on the day, less what late settlements gave back. */
+  /** Cost of what was settled on the day, less what late settlements gave back of it. */
   spent: bigint;
   held: bigint;
   openHolds: number;

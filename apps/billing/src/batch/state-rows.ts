@@ -126,7 +126,7 @@ function reading(row: HoldRow): Hold['meter'] {
 
 export const SETTLEMENT_COLUMNS = `s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS cost,
         s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped, s.account_id, s.project_id, s.key_id,
-        (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, s.held::text, s.over::text, s.plan_cost::text, s.live_grant_id,
+        (extract(epoch FROM s.reserved_at) * 1000)::float8 AS created_at, (extract(epoch FROM s.settled_at) * 1000)::float8 AS settled_at, s.held::text, s.over::text, s.plan_cost::text, s.live_grant_id,
         s.topup_cost::text, s.prompt_tokens::int8 + s.output_tokens AS used_tokens, s.input_price::text, s.cached_input_price::text, s.output_price::text,
         s.request_price::text, s.image_price::text, s.images, s.cache_write_price::text, s.cache_write_1h_price::text, s.price_rules, s.attribution,
         CASE WHEN s.quantity IS NOT NULL THEN split_part(s.model, '/', 1) END AS service, ${selectRoot('s.key_id')} AS root_key_id`;
@@ -140,6 +140,7 @@ export interface SettlementRow extends RarePriceRow {
   /** Null: the key itself. */
   root_key_id: string | null;
   created_at: number | null;
+  settled_at: number;
   held: string;
   over: string;
   cost: string;
@@ -165,6 +166,7 @@ export function toReapedHold(row: SettlementRow): ReapedHold {
     ...(row.attribution !== null && { attribution: row.attribution }),
     ...(row.service !== null && { service: row.service }),
     createdAt: row.created_at ?? 0,
+    reapedAt: row.settled_at,
     amount: BigInt(row.held),
     billed: BigInt(row.cost),
     over: BigInt(row.over),

@@ -263,7 +263,8 @@ export const INVARIANTS: readonly Invariant[] = [
           ON u.day >= now() - interval '2 days' AND s.settled_at >= u.day AND s.quantity IS NOT NULL AND split_part(s.model, '/', 1) = u.service
         UNION ALL SELECT u.service, l.writeoff - l.due, 0, 0 FROM billing.service_use u JOIN billing.late_settlement l
           ON u.day >= now() - interval '2 days' AND l.settled_at >= u.day AND l.quantity IS NOT NULL
-          JOIN billing.settlement s ON s.hold_id = l.hold_id AND split_part(s.model, '/', 1) = u.service) both_sides
+          JOIN billing.settlement s ON s.hold_id = l.hold_id AND split_part(s.model, '/', 1) = u.service
+            AND (s.settled_at >= u.day OR l.due > l.writeoff)) both_sides
       GROUP BY service HAVING sum(spent) <> 0 OR sum(held) <> 0 OR sum(open_holds) <> 0`,
   },
 ];
