@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { accountList } from '#contracts/billing/accounts.js';
-import { projectList } from '#contracts/billing/projects.js';
+import { projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { stack } from '#testing/stack.js';
 import { createTenant } from '#testing/tenant.js';
 import { axeFindings, describeWithBrowser, openPage, sharedBrowser, signInByInvite, untilSettled } from './browser.js';
@@ -67,6 +67,37 @@ describeWithBrowser('pages of one thing', () => {
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('secrets: 300 ms').waitFor({ state: 'detached' });
     expect([await readPolicy(), problems]).toEqual([undefined, []]);
+    await page.context().close();
+  });
+
+  test('an owner of the account reads which policy a project has, and finds no field to change it', async () => {
+    const { accountId, projectId } = await createTenant(shared.administrator);
+    const policy = { name: 'secrets', deadlineMs: 300, fail: 'closed', sendText: false } as const;
+    await shared.administrator.request(projectUpdate, { projectId, policy });
+    const cookie = await signInByInvite(shared.administrator, origin, { email: `${randomUUID()}@example.com`, role: 'owner', accountId });
+    const { page, problems } = await openPage(shared.browser, { origin, cookie });
+    const dialog = page.getByRole('dialog');
+    await page.goto(`/panel/a/${accountId}/projects/${projectId}`);
+    await page.getByText('secrets: 300 ms, fails closed, gets no texts').waitFor();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await dialog.getByLabel('Name').waitFor();
+    const labels = ['Policy', 'When it fails', 'Milliseconds that a request waits for it', 'Send it the texts of prompts'];
+    expect(await Promise.all(labels.map((label) => dialog.getByLabel(label).count()))).toEqual([0, 0, 0, 0]);
+    await dialog.getByLabel('Name').fill('shop');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'shop' }).waitFor();
+    const change = (body: object) =>
+      fetch(`${origin}/panel/v1/projects/${projectId}`, {
+        method: 'PATCH',
+        headers: { cookie, origin, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }).then(async (reply) => [reply.status, ((await reply.json()) as { error?: { code: string } }).error?.code]);
+    expect([await change({ policy: null }), await change({ policy: { ...policy, fail: 'open' } })]).toEqual([
+      [403, 'permission_denied'],
+      [403, 'permission_denied'],
+    ]);
+    expect((await shared.administrator.request(projectList, { projectId })).projects[0]).toMatchObject({ name: 'shop', policy });
+    expect(problems).toEqual([]);
     await page.context().close();
   });
 
