@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto';
+import { budgetSet } from '#contracts/billing/budgets.js';
+import { childKeyMint } from '#contracts/billing/child-keys.js';
 import { keyCreate, keyList } from '#contracts/billing/keys.js';
+import { accountApply } from '#contracts/billing/tenants.js';
 import { stack } from '#testing/stack.js';
 import { createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
 import { axeFindings, describeWithBrowser, openPage, sharedBrowser, signInByInvite, untilSettled, type WatchedPage } from './browser.js';
 
-/** The page Keys: limits, finding, sorting, several at once. */
+/** The page Keys: limits, finding, sorting, several at once, child keys. */
 describeWithBrowser('keys', () => {
   const { panelUrl: origin, gatewayUrl } = stack();
   const shared = sharedBrowser();
 
-  const openAs = async (tenant: Tenant, query = ''): Promise<WatchedPage> => {
-    const owner = { email: `${randomUUID()}@example.com`, role: 'owner', accountId: tenant.accountId } as const;
+  const openAs = async (tenant: Tenant, query = '', role: 'owner' | 'viewer' = 'owner'): Promise<WatchedPage> => {
+    const owner = { email: `${randomUUID()}@example.com`, role, accountId: tenant.accountId };
     const cookie = await signInByInvite(shared.administrator, origin, owner);
     const watched = await openPage(shared.browser, { origin, cookie });
     await watched.page.goto(`/panel/a/${tenant.accountId}/keys${query}`);
@@ -135,6 +138,113 @@ describeWithBrowser('keys', () => {
     await dialog.getByRole('button', { name: /^Revoke \d keys$/ }).click();
     await dialog.waitFor({ state: 'detached' });
     await untilKeys(tenant, (keys) => keys.every(({ status }) => status === 'revoked'));
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  test('child keys of a key are made, listed with what they spent, and revoked', async () => {
+    const tenant = await createTenant(shared.administrator);
+    const { keyId } = await addKey(tenant, { name: 'agents' });
+    await shared.administrator.request(budgetSet, {
+      ...{ accountId: tenant.accountId, keyId, dimension: 'child', period: 'total', limitPicoUsd: '2000000000000' },
+    });
+    const { page, problems } = await openAs(tenant);
+    await page.getByRole('button', { name: 'Child keys of agents' }).click();
+    await page.getByText('No child keys', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'New child key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Limit in USD').fill('3');
+    await dialog.getByLabel('Models').fill('sim-fast');
+    await dialog.getByRole('button', { name: 'Create child key' }).click();
+    await dialog.getByText('must be at most $2').waitFor();
+    await dialog.getByLabel('Limit in USD').fill('0.20');
+    await dialog.getByLabel('Lives for').selectOption('10 minutes');
+    await dialog.getByRole('button', { name: 'Create child key' }).click();
+    const shown = page.getByRole('dialog', { name: 'Your new child key' });
+    const apiKey = await shown
+      .getByText(/^tg_child_/)
+      .first()
+      .innerText();
+    await shown.getByText('sim-fast').waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await shown.getByRole('button', { name: 'Done' }).click();
+    const call = (model: string) =>
+      fetch(`${gatewayUrl}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
+      }).then(async (response) => [response.status, await response.text()] as const);
+    expect([(await call('sim-fast'))[0], (await call('sim-tiny'))[0]]).toEqual([200, 404]);
+    await untilNoHolds(shared.administrator, tenant.accountId);
+    await page.reload();
+    await page.getByRole('button', { name: 'Child keys of agents' }).click();
+    const row = dialog.getByRole('row', { name: /ends in/ });
+    await row.getByText('of $0.20').waitFor();
+    expect(await row.innerText()).not.toContain('$0.00 of');
+    expect(await axeFindings(page)).toEqual([]);
+    await page.setViewportSize({ width: 360, height: 780 });
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await row.getByRole('button', { name: /^Revoke/ }).click();
+    await dialog.getByRole('button', { name: 'Revoke child key' }).click();
+    await dialog.getByText('Revoked', { exact: true }).waitFor();
+    while ((await call('sim-fast'))[0] !== 401) await new Promise((resolve) => setTimeout(resolve, 50));
+
+    await page.goto(`/panel/a/${tenant.accountId}/budgets`);
+    await page.getByRole('button', { name: 'Values of the budget of Key agents, each child' }).click();
+    await dialog.getByText('its own limit: $0.20').waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    // The limit that was too high.
+    expect(problems).toEqual([expect.stringContaining('status of 400')]);
+    await page.context().close();
+  });
+
+  test('who may only read sees the child keys of a key and changes none', async () => {
+    const tenant = await createTenant(shared.administrator);
+    const { accountId, keyId } = tenant;
+    await shared.administrator.request(budgetSet, { accountId, dimension: 'child', period: 'total', limitPicoUsd: '2000000000000' });
+    await shared.administrator.request(childKeyMint, { keyId, seconds: 600 });
+    const { page, problems } = await openAs(tenant, '', 'viewer');
+    await page.getByRole('button', { name: 'Child keys of' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('of $2.00').waitFor();
+    expect(await dialog.getByRole('button').allInnerTexts()).toEqual(['', 'Close']);
+    expect(problems).toEqual([]);
+    await page.context().close();
+  });
+
+  test('what a tenants file owns is marked, and the forms that change it warn', async () => {
+    const account = {
+      name: `managed ${randomUUID()}`,
+      budgets: [{ period: 'day' as const, limitUsd: '5' }],
+      projects: [{ name: 'web', keys: [{ name: 'ci' }] }],
+    };
+    const newKeys = [{ project: 'web', name: 'ci', keyId: randomUUID(), keyDigest: 'a'.repeat(64), lastFour: 'abcd' }];
+    const file = { fileName: 'tenants.yaml', fileDigest: 'b'.repeat(64), source: 'github.com/example/platform' };
+    const { accountId } = await shared.administrator.request(accountApply, { account, newKeys, ...file });
+    const { page, problems } = await openAs({ accountId } as Tenant);
+    const dialog = page.getByRole('dialog');
+    const note = dialog.getByRole('note');
+    await page.getByRole('row', { name: /managed by github.com\/example\/platform/ }).waitFor();
+    for (const button of ['Edit ci', 'Revoke ci']) {
+      await page.getByRole('button', { name: button }).click();
+      expect(await note.innerText()).toContain('Managed by github.com/example/platform.');
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+    }
+    for (const [path, button] of [
+      ['budgets', 'Change the budget of The whole account'],
+      ['projects', 'Edit'],
+    ]) {
+      await page.goto(`/panel/a/${accountId}/${path}`);
+      await page.getByRole('button', { name: button }).click();
+      expect(await note.innerText()).toContain('Managed by github.com/example/platform.');
+      expect(await axeFindings(page)).toEqual([]);
+    }
+    // A warning is no refusal.
+    await dialog.getByLabel('Name').fill('shop');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('shop').first().waitFor();
     expect(problems).toEqual([]);
     await page.context().close();
   });

@@ -188,7 +188,8 @@ test('a key that a killed run makes after the next run has compared keeps the se
 test.each(['yaml', 'kubernetes'])(
   'of two applies at once, the later one keeps no secret of the key that the other made, as %s',
   async (format) => {
-    await writeFile(file, `accounts: [{ name: ${name}, projects: [{ name: web, keys: [{ name: ci }, { name: app }] }] }]`);
+    const both = `accounts: [{ name: ${name}, projects: [{ name: web, keys: [{ name: ci }, { name: app }] }] }]`;
+    await writeFile(file, both);
     const other = join(folder, 'other.yaml');
     const args = ['apply', '-f', file, '--secrets-format', format, '--secrets'];
     const late = (messaging: Messaging): Messaging => {
@@ -206,7 +207,8 @@ test.each(['yaml', 'kubernetes'])(
     const made = [...(await readSecrets(secrets)), ...(await readSecrets(other))];
     expect(made.map((one) => one.name)).toEqual(['ci', 'app']);
     expect(await Promise.all(made.map(listModels))).toEqual([200, 200]);
-    expect((await tollgate([...args, secrets])).out).toContain('nothing to change in 1 account');
+    await writeFile(file, both);
+    expect((await tollgate([...args, secrets])).out).toBe('nothing to change in 1 account\n');
   },
 );
 

@@ -170,6 +170,7 @@ describe('the request of each command', () => {
       'billing.v1.child-key.mint',
       { keyId: KEY_ID, seconds: 1_800, limitPicoUsd: '200000000000', models: ['sim-*', 'o3'], tags: { team: 'search' } },
     ],
+    [`key children ${KEY_ID} --limit 5`, 'billing.v1.child-key.list', { keyId: KEY_ID, limit: 5 }],
     [
       `key revoke-child ${KEY_ID} 1798761600-9f86d081884c7d65`,
       'billing.v1.child-key.revoke',
@@ -619,6 +620,28 @@ p1                   12          1    1200      30        7     400          0  
 all                  36          3    3600      90       21    1200          0  $99999999.999999999998
 `,
     );
+  });
+
+  test('usage with items of services has their units', async () => {
+    const none = { ...usage, estimatedRequests: 0, promptTokens: 0, cachedTokens: 0, outputTokens: 0 };
+    const rows = [
+      { model: 'sim-fast', ...usage },
+      { model: 'crawler/page', ...none, requests: 2, quantity: 7, costPicoUsd: '14000000000' },
+      { model: 'old/page', ...none, requests: 1, quantity: 1, costPicoUsd: '0' },
+    ];
+    const replies: Record<string, unknown> = {
+      'billing.v1.usage.query': { from: AT, to: AT, rows, nextCursor: null },
+      'catalog.v1.model.list': { models: [], services: [{ id: 'crawler', items: [{ id: 'crawler/page', unit: 'page' }] }] },
+    };
+    const { out } = await run(words('usage --by model'), (subject: string) => replies[subject]);
+    expect(out.split('\n').map((line) => line.split(/ {2,}/).toSpliced(1, 6))).toEqual([
+      ['MODEL', 'UNITS', 'COST'],
+      ['crawler/page', '7 × page', '$0.014'],
+      ['sim-fast', '0', '$0.0000015'],
+      ['old/page', '1', '$0.00'],
+      ['all', '8', '$0.0140015'],
+      [''],
+    ]);
   });
 
   test('usage by agent: each below the agent that started it, with its own sums and those of its tree', async () => {

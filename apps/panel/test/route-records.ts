@@ -35,6 +35,8 @@ export const ROUTE_RECORDS: Record<Writing | 'finishSso', string | null> = {
   updateKey: 'key.update',
   rotateKey: 'key.rotate',
   revokeKey: 'key.revoke',
+  createChildKey: 'child-key.create',
+  revokeChildKey: 'child-key.revoke',
   // For the first request of a session in a project. Each request is in the journal of requests.
   runPlayground: 'key.create',
   createBudget: 'budget.create',

@@ -17,6 +17,7 @@ import * as quotes from './billing/quotes.js';
 import * as receipts from './billing/receipts.js';
 import * as requests from './billing/requests.js';
 import * as rerate from './billing/rerate.js';
+import * as services from './billing/services.js';
 import * as tenants from './billing/tenants.js';
 import * as usage from './billing/usage.js';
 import * as webhooks from './billing/webhooks.js';
@@ -50,6 +51,7 @@ const MODULES = [
   plans,
   movements,
   usage,
+  services,
   rerate,
   margin,
   holds,

@@ -116,6 +116,13 @@ async function project(accountId?: string): Promise<string> {
 
 const key = async (): Promise<string> =>
   (await done('createKey', { ids: { projectId: await project() }, body: { name: 'ci' } })).keyId ?? '';
+/** A key that a budget lets have child keys. */
+async function delegatingKey(): Promise<string> {
+  const accountId = await account();
+  const children = { dimension: 'child', period: 'total', limitPicoUsd: '1000000000000' };
+  await done('createBudget', { ids: { accountId }, body: children });
+  return (await done('createKey', { ids: { projectId: await project(accountId) }, body: { name: 'ci' } })).keyId ?? '';
+}
 /** A rule without a card: nothing is paid. */
 const autoTopup = { thresholdUsd: '5', amountUsd: '25', monthlyCapUsd: '200' };
 const budget = { period: 'month', limitPicoUsd: '1000000000000' };
@@ -147,7 +154,8 @@ const scheduled = (): Json => ({
 
 /** Routes that do something each time that they are called. */
 const ACTS: readonly RouteName[] = [
-  ...(['signIn', 'createInvite', 'createToken', 'createAccount', 'createProject', 'createKey', 'testUpstream', 'checkLedger'] as const),
+  ...(['signIn', 'createInvite', 'createToken', 'createAccount', 'createProject', 'createKey', 'createChildKey'] as const),
+  ...(['testUpstream', 'checkLedger'] as const),
   ...(['createWebhook', 'rotateWebhook', 'testWebhook', 'replayWebhook', 'resendEvent'] as const),
   ...(['addSecondFactor', 'makeRecoveryCodes'] as const),
   // Setting the same rule again lets a refused card be tried again.
@@ -202,6 +210,12 @@ const CALLS: Record<Exclude<Recorded, Elsewhere>, () => Promise<Call>> = {
   updateKey: async () => ({ ids: { keyId: await key() }, body: { note: 'of the build' } }),
   rotateKey: async () => ({ ids: { keyId: await key() }, body: { graceSeconds: 0, expiresAt: null } }),
   revokeKey: async () => ({ ids: { keyId: await key() } }),
+  createChildKey: async () => ({ ids: { keyId: await delegatingKey() }, body: { seconds: 600 } }),
+  revokeChildKey: async () => {
+    const keyId = await delegatingKey();
+    const { childId = '' } = await done('createChildKey', { ids: { keyId }, body: { seconds: 600 } });
+    return { ids: { keyId, childId } };
+  },
   runPlayground: async () => {
     const projectId = await project((await money()).accountId);
     return { body: { projectId, request: { model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] } } };

@@ -1,8 +1,11 @@
 import { Controller, Inject } from '@nestjs/common';
 import {
+  type ChildKeyListReply,
+  ChildKeyListRequest,
   ChildKeyMintRequest,
   ChildKeyResolveRequest,
   ChildKeyRevokeRequest,
+  childKeyList,
   childKeyMint,
   childKeyResolve,
   childKeyRevoke,
@@ -47,6 +50,7 @@ import { BillingConfig } from '../billing.config.js';
 import { mintChildKey, revokeChildKey } from '../keys/child-keys.js';
 import { findKey, KeyLookups } from '../keys/key-lookups.js';
 import { createKey, listKeys, revokeKey, rotateKey, updateKey } from '../keys/keys.js';
+import { listChildKeys } from '../keys/list-child-keys.js';
 import { queryOwnUsage, readKeyAccount, showOwnKey, showOwnRequest } from '../keys/own-key.js';
 import { findQuoteKey } from '../keys/quote-key.js';
 import { LOGGER, MESSAGING, PRISMA } from './injected.js';
@@ -80,6 +84,12 @@ export class KeysController {
   @Serves(childKeyMint)
   async mintChild(request: ChildKeyMintRequest, { caller }: CallContext): Promise<MintedChildKey> {
     return mintChildKey(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger });
+  }
+
+  @Serves(childKeyList)
+  async listChildren(request: ChildKeyListRequest): Promise<ChildKeyListReply> {
+    const accountId = await readKeyAccount(this.prisma, request.keyId);
+    return this.reads.read(accountId, [childKeyList.subject, request], (prisma) => listChildKeys(prisma, request));
   }
 
   @Serves(childKeyRevoke)

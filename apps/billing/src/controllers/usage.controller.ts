@@ -1,6 +1,7 @@
 import { Controller, Inject } from '@nestjs/common';
 import { UsageMarginRequest, usageMargin } from '#contracts/billing/margin.js';
 import { UsageRerateRequest, usageRerate } from '#contracts/billing/rerate.js';
+import { serviceList } from '#contracts/billing/services.js';
 import { UsageQueryRequest, usageQuery, usageRebuild } from '#contracts/billing/usage.js';
 import type { EmptyRequest } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
@@ -12,6 +13,7 @@ import { Serves } from '#messaging/serves.js';
 import type { Logger } from '#observability/logger.js';
 import { nameReader } from '../accounts/name-reader.js';
 import { MonthReports } from '../ledger/month-reports.js';
+import { listServices } from '../usage/list-services.js';
 import { queryUsage } from '../usage/query-usage.js';
 import { UsageCloser } from '../usage/usage-closer.js';
 import { LOGGER, PRISMA } from './injected.js';
@@ -30,6 +32,11 @@ export class UsageController {
   async query(request: UsageQueryRequest, { caller }: CallContext) {
     const reader = nameReader(caller, request.accountId);
     return this.reads.read(reader, [usageQuery.subject, request], (prisma) => queryUsage(prisma, request));
+  }
+
+  @Serves(serviceList)
+  services() {
+    return listServices(this.prisma);
   }
 
   @Serves(usageRerate)

@@ -8,7 +8,8 @@ import { sweepBudgetValues } from '../budgets/sweep-budget-values.js';
 import { renewHolds } from '../holds/renew.js';
 import { mintChildKey, revokeChildKey } from './child-keys.js';
 import { KeyLookups } from './key-lookups.js';
-import { updateKey } from './keys.js';
+import { createKey, updateKey } from './keys.js';
+import { listChildKeys } from './list-child-keys.js';
 import { queryOwnUsage, showOwnKey, showOwnRequest } from './own-key.js';
 
 const PEPPER = 'pepper';
@@ -238,4 +239,55 @@ test('a child key sees its budgets, and the usage and requests of itself and tho
     [one, '500', '110'],
     [two, '300', '100'],
   ]);
+});
+
+test.each(['key', 'account'])(
+  'the child keys of a key are listed with what each used of its limit, by a budget of the %s',
+  async (target) => {
+    const { accountId, keyId, projectId } = customer;
+    const wanted = { accountId, dimension: 'child', period: 'total', limitPicoUsd: '1000' } as const;
+    await setBudget(ledger.prisma, target === 'key' ? { ...wanted, keyId } : wanted);
+    const chain = await mintChain(500, 300);
+    const unused = await mint({ limitPicoUsd: '70', seconds: 900 });
+    const short = await mint({ seconds: 1 });
+    const other = await createKey(ledger.prisma, { projectId }, PEPPER);
+    if (target === 'account') await mintChildKey(ledger.prisma, { keyId: other.keyId, seconds: 600 }, PEPPER);
+    const lanes = ledger.newLanes();
+    const first = reserveBy(chain, 60n);
+    await lanes.reserve(first);
+    await lanes.settle({ holdId: first.holdId, accountId, reason: 'completed', usage: makeUsage(50) });
+    await lanes.reserve(reserveBy(chain.slice(0, 1), 7n));
+    if (target === 'account') {
+      const { key } = await mintChildKey(ledger.prisma, { keyId: other.keyId, seconds: 600 }, PEPPER);
+      await lanes.reserve({ ...reserveBy((parseChildKey(key) as SentChildKey).levels, 5n), keyId: other.keyId });
+    }
+    const [one, two] = chain.map(({ path }) => path) as [string, string];
+    await revokeChildKey(ledger.prisma, { keyId, childId: two });
+    while (Date.parse(short.expiresAt) > Date.now()) await new Promise((resolve) => setTimeout(resolve, 50));
+    const { childKeys } = await listChildKeys(ledger.prisma, { keyId });
+    const used = childKeys.map(({ childId, limitPicoUsd, spentPicoUsd, heldPicoUsd, isRevoked }) => [
+      ...[childId, limitPicoUsd, spentPicoUsd, heldPicoUsd],
+      isRevoked,
+    ]);
+    expect(used).toEqual([
+      [one, '500', '50', '7', false],
+      [two, '300', '50', '0', true],
+      // Made over NATS: the audit journal has it.
+      [unused.childId, '70', '0', '0', false],
+    ]);
+    const pages = [await listChildKeys(ledger.prisma, { keyId, limit: 2 })];
+    pages.push(await listChildKeys(ledger.prisma, { keyId, limit: 2, cursor: pages[0]?.nextCursor ?? '' }));
+    expect(pages.map((page) => page.childKeys.length)).toEqual([2, 1]);
+    expect(pages.map(({ nextCursor }) => nextCursor === null)).toEqual([false, true]);
+  },
+);
+
+test('a key without a budget of child keys lists none, and an unknown one is not found', async () => {
+  const { budgetId } = await delegate();
+  await mint();
+  await removeBudget(ledger.prisma, { budgetId });
+  expect(await listChildKeys(ledger.prisma, { keyId: customer.keyId })).toEqual({ childKeys: [], nextCursor: null });
+  await delegate();
+  expect((await listChildKeys(ledger.prisma, { keyId: customer.keyId })).childKeys).toEqual([]);
+  await expect(listChildKeys(ledger.prisma, { keyId: customer.accountId })).rejects.toMatchObject({ code: 'not_found' });
 });

@@ -1,8 +1,21 @@
-import { childKeyMint, childKeyRevoke } from '#contracts/billing/child-keys.js';
+import { childKeyList, childKeyMint, childKeyRevoke } from '#contracts/billing/child-keys.js';
 import { renderUsd } from '#money/pico-usd.js';
 import { command } from '../command.js';
-import { argument, childId, duration, keyId, listKind, network, optional, pairs, text, usdAsPico } from '../parameters.js';
-import { renderFields } from '../render.js';
+import {
+  argument,
+  childId,
+  cursor,
+  duration,
+  keyId,
+  listKind,
+  network,
+  optional,
+  pairs,
+  text,
+  usdAsPico,
+  wholeNumber,
+} from '../parameters.js';
+import { morePages, renderFields, renderTable } from '../render.js';
 
 const id = argument(keyId, 'name or id of the key');
 
@@ -28,9 +41,26 @@ export const childKeyCommands = [
       `${renderFields({ key, 'child id': childId, 'key id': keyId, expires: expiresAt, limit: `$${renderUsd(BigInt(limitPicoUsd))}` })}\nSave the key now: it is not shown again.`,
   }),
   command({
+    name: 'key children',
+    summary: 'List the child keys of an API key that have not ended, with what each has spent of its limit',
+    parameters: { keyId: id, limit: optional(wholeNumber(1, 1_000), 'rows on a page; default 100'), cursor },
+    examples: ['key children ci'],
+    endpoint: childKeyList,
+    request: (request) => request,
+    render: ({ childKeys, nextCursor }) =>
+      renderTable(childKeys, 'no child keys', {
+        'CHILD ID': (row) => row.childId,
+        SPENT: (row) => `$${renderUsd(BigInt(row.spentPicoUsd))}`,
+        HELD: (row) => `$${renderUsd(BigInt(row.heldPicoUsd))}`,
+        LIMIT: (row) => `$${renderUsd(BigInt(row.limitPicoUsd))}`,
+        EXPIRES: (row) => row.expiresAt,
+        STATE: (row) => (row.isRevoked ? 'revoked' : 'active'),
+      }) + morePages(nextCursor),
+  }),
+  command({
     name: 'key revoke-child',
     summary: 'Revoke a child key and all below it; they stop working at once',
-    parameters: { keyId: id, childId: argument(childId, 'id of the child key, as usage by child shows it') },
+    parameters: { keyId: id, childId: argument(childId, 'id of the child key, as key children shows it') },
     examples: ['key revoke-child ci 1798761600-9f86d081884c7d65'],
     endpoint: childKeyRevoke,
     request: (request) => request,

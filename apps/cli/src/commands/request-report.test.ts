@@ -248,3 +248,38 @@ test('a plan and a plan that has ended paid a part', () => {
   const paid = { planPicoUsd: '1000000', topupPicoUsd: '12000000', endedPlanPicoUsd: '500000' };
   expect(renderBill({ paid })).toContain('paid: $0.000001 from the plan, $0.0000005 from a plan that has ended, $0.000012 from top-ups');
 });
+
+describe('an item of a service', () => {
+  const price = { version: 3, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0', requestPicoUsd: '2000000000' };
+  const item: BilledRequest = { ...REQUEST, model: 'crawler/page', upstream: 'crawler', price, heldPicoUsd: '20000000000' };
+  const render = (settlement: Partial<RequestSettlement>): string[] =>
+    renderRequest({ ...item, settlement: { ...SETTLED, ...settlement } }, 'none', 'page')
+      .split('\n')
+      .slice(5)
+      .map((line) => line.replace(/ {2,}/, ': '));
+
+  test('has units and their price in the place of tokens', () => {
+    expect(render({ usage: { ...NOTHING, quantity: 7 }, costPicoUsd: '14000000000' })).toEqual([
+      'item: crawler/page',
+      'service: crawler',
+      `reserved: ${AT}`,
+      'held: $0.02 (20000000000 pico), the most it can cost',
+      'price of a unit: $0.002 (version 3)',
+      'units: 7 × page',
+      'cost: 7 × $0.002 = $0.014 (14000000000 pico)',
+      'ended: the reply was complete',
+      `settled: ${AT} by the gateway`,
+    ]);
+  });
+
+  test('says what a late settlement changed, and what lies beyond the hold', () => {
+    const reaped = { usage: { ...NOTHING, quantity: 4 }, costPicoUsd: '8000000000', paid: SETTLED.paid, settledAt: AT };
+    const lines = render({ usage: { ...NOTHING, quantity: 12 }, costPicoUsd: '20000000000', overPicoUsd: '4000000000', reaped });
+    expect(lines.slice(6)).toEqual([
+      'cost: 12 × $0.002 = $0.024, less $0.004 beyond the held $0.02 = $0.02 (20000000000 pico)',
+      'ended: the reply was complete',
+      `settled: ${AT}, late, by the gateway`,
+      `billed before: ${AT} by the reaper: $0.008 for 4 units; the late settlement charged $0.012 more`,
+    ]);
+  });
+});

@@ -5,6 +5,7 @@ import {
   type CostParts,
   type RequestBill,
   type RequestCreditNote,
+  type RequestRow,
   type RequestSettlement,
   requestList,
   requestShow,
@@ -18,6 +19,7 @@ import { readNames } from '../names.js';
 import { accountId, argument, cursor, keyId, oneOf, optional, projectId, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderPerMillion, renderPinnedPrice, renderTable } from '../render.js';
 import { readStart, TIME_FILTER } from '../time-range.js';
+import { readUnits, renderUnits } from '../units.js';
 import { renderMs } from './upstreams-status-report.js';
 
 export const requestCommands = [
@@ -82,6 +84,7 @@ export const requestCommands = [
         ENDING: (row) => row.ending ?? 'running',
         PROMPT: (row) => row.usage?.promptTokens ?? null,
         OUTPUT: (row) => row.usage?.outputTokens ?? null,
+        ...(requests.some(({ usage }) => usage?.quantity !== undefined) && { UNITS: (row: RequestRow) => row.usage?.quantity ?? null }),
         TOOK: (row) => row.settledAt && renderMs(Date.parse(row.settledAt) - Date.parse(row.reservedAt)),
         COST: (row) => row.costPicoUsd && renderDollars(row.costPicoUsd),
         ENDED: (row) => row.settledAt,
@@ -96,13 +99,18 @@ export const requestCommands = [
     examples: ['request show <request-id>', 'request show chatcmpl-<digits>'],
     endpoint: requestShow,
     request: ({ requestId }) => ({ requestId }),
-    render: (request) => renderRequest(request, loadConfig(CliConfig).traceUrl),
+    lookUp: async ({ settlement }, messaging) => (settlement?.usage.quantity === undefined ? undefined : readUnits(messaging)),
+    render: (request, units) => renderRequest(request, loadConfig(CliConfig).traceUrl, units?.get(request.model)),
   }),
 ];
 
-/** Renders the bill of one request: the origin of each count, the cost as a sum, and which service settled it and why. */
-export function renderRequest(request: BilledRequest, traceUrl = 'none'): string {
+/**
+ * Renders the bill of one request: the origin of each count, the cost as a sum, and which service settled it and why. `unit` is that of an item of
+ * a service.
+ */
+export function renderRequest(request: BilledRequest, traceUrl = 'none', unit?: string): string {
   const { price, settlement, traceId } = request;
+  const isItem = settlement?.usage.quantity !== undefined;
   return renderFields({
     request: request.requestId,
     ...(traceId && { trace: traceId }),
@@ -111,13 +119,17 @@ export function renderRequest(request: BilledRequest, traceUrl = 'none'): string
     account: request.accountId,
     project: request.projectId,
     key: request.keyId,
-    model: request.model,
+    [isItem ? 'item' : 'model']: request.model,
     ...request.attribution,
-    upstream: request.upstream,
+    [isItem ? 'service' : 'upstream']: request.upstream,
     reserved: request.reservedAt,
     held: `${renderMoney(request.heldPicoUsd)}, the most it can cost`,
-    'price per million': renderPinnedPrice(price),
-    ...(settlement ? settlementFields(request, settlement) : { state: 'running' }),
+    ...(isItem
+      ? {
+          'price of a unit': `${renderDollars(price.requestPicoUsd ?? '0')} (${price.pricePlan === undefined ? '' : `price plan ${price.pricePlan}, `}version ${price.version})`,
+        }
+      : { 'price per million': renderPinnedPrice(price) }),
+    ...(settlement ? settlementFields(request, settlement, unit) : { state: 'running' }),
     ...(request.creditNotes.length > 0 && { 'given back': request.creditNotes.map(renderNote).join('; ') }),
   });
 }
@@ -126,8 +138,21 @@ function renderNote({ amountPicoUsd, noteId, createdAt, reason }: RequestCreditN
   return `${renderMoney(amountPicoUsd)} by credit note ${noteId} of ${createdAt}: ${reason}`;
 }
 
-function settlementFields(request: BilledRequest, settlement: RequestSettlement): Record<string, string> {
+function settlementFields(request: BilledRequest, settlement: RequestSettlement, unit: string | undefined): Record<string, string> {
   const { usage, reason, reaped } = settlement;
+  return {
+    ...(usage.quantity === undefined
+      ? tokenFields(request, settlement)
+      : { units: renderUnits(usage.quantity, unit), cost: unitsAsSum(request, settlement, usage.quantity) }),
+    ...(isPaidByPlan(settlement.paid) && { paid: renderPaid(settlement.paid) }),
+    ended: REASONS[reason],
+    settled: `${settlement.settledAt}${reaped ? ', late,' : ''} by ${SETTLED_BY[settlement.settledBy ?? 'unknown']}`,
+    ...(reaped && { 'billed before': replacedBill(reaped, settlement) }),
+  };
+}
+
+function tokenFields(request: BilledRequest, settlement: RequestSettlement): Record<string, string> {
+  const { usage, reason } = settlement;
   return {
     prompt: isEmpty(usage)
       ? 'not billed'
@@ -137,11 +162,14 @@ function settlementFields(request: BilledRequest, settlement: RequestSettlement)
       : `${tokens(usage.outputTokens)}, of which ${usage.reasoningTokens} reasoning: ${OUTPUT_ORIGIN[usage.outputSource]}`,
     cost: isEmpty(usage) ? `${renderMoney(settlement.costPicoUsd)}: ${FREE_BECAUSE[reason]}` : costAsSum(request, settlement),
     ...(!isEmpty(usage) && appliedPrices(request, settlement)),
-    ...(isPaidByPlan(settlement.paid) && { paid: renderPaid(settlement.paid) }),
-    ended: REASONS[reason],
-    settled: `${settlement.settledAt}${reaped ? ', late,' : ''} by ${SETTLED_BY[settlement.settledBy ?? 'unknown']}`,
-    ...(reaped && { 'billed before': replacedBill(reaped, settlement) }),
   };
+}
+
+/** Renders `7 × $0.002 = $0.014 (14000000000 pico)`, and what is subtracted. */
+function unitsAsSum({ price, heldPicoUsd }: BilledRequest, settlement: RequestSettlement, quantity: number): string {
+  const each = BigInt(price.requestPicoUsd ?? 0);
+  const product = `${quantity} × ${renderDollars(String(each))} = ${renderDollars(String(BigInt(quantity) * each))}`;
+  return lessUncharged(product, heldPicoUsd, settlement);
 }
 
 /** Renders `200 cached, 500 written to a cache for 5 minutes`. */
@@ -157,11 +185,8 @@ function promptParts({ cachedTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 
  * Renders `1000 × $0.15 + 300 × $0.60 per million tokens = $0.00033 (330000000 pico)`, what is added for the request and its images, and what
  * is subtracted.
  */
-function costAsSum(
-  { price, heldPicoUsd }: BilledRequest,
-  { usage, costPicoUsd, overPicoUsd, writtenOffPicoUsd }: RequestSettlement,
-): string {
-  const { cost, terms } = priceUsage(usage, parsePrice(price));
+function costAsSum({ price, heldPicoUsd }: BilledRequest, settlement: RequestSettlement): string {
+  const { cost, terms } = priceUsage(settlement.usage, parsePrice(price));
   const inOrder = TERM_ORDER.flatMap((of) => terms.filter((term) => term.of === of));
   const products = inOrder.flatMap(({ of, count, price: each, above }) => {
     if (of === 'requestPicoUsd' || of === 'imagePicoUsd') return [];
@@ -171,7 +196,13 @@ function costAsSum(
     if (of === 'requestPicoUsd') return [` + ${renderDollars(String(each))} a request`];
     return of === 'imagePicoUsd' ? [` + ${count} × ${renderDollars(String(each))} an image`] : [];
   });
-  const parts = [`${products.join(' + ')} per million tokens${besides.join('')} = ${renderDollars(String(cost))}`];
+  const sum = `${products.join(' + ')} per million tokens${besides.join('')} = ${renderDollars(String(cost))}`;
+  return lessUncharged(sum, heldPicoUsd, settlement);
+}
+
+/** Adds to a sum what of it was not charged, and the cost. */
+function lessUncharged(sum: string, heldPicoUsd: string, { costPicoUsd, overPicoUsd, writtenOffPicoUsd }: RequestSettlement): string {
+  const parts = [sum];
   if (overPicoUsd !== '0') parts.push(`less ${renderDollars(overPicoUsd)} beyond the held ${renderDollars(heldPicoUsd)}`);
   if (writtenOffPicoUsd !== '0') parts.push(`less ${renderDollars(writtenOffPicoUsd)} written off, because the account had no money left`);
   return parts.length === 1 ? `${parts[0]} (${costPicoUsd} pico)` : `${parts.join(', ')} = ${renderMoney(costPicoUsd)}`;
@@ -212,9 +243,11 @@ function renderPaid({ planPicoUsd, topupPicoUsd, endedPlanPicoUsd }: CostParts):
 function replacedBill(reaped: RequestBill, { costPicoUsd }: RequestSettlement): string {
   const { usage, settledAt } = reaped;
   const difference = BigInt(costPicoUsd) - BigInt(reaped.costPicoUsd);
-  const counts = isEmpty(usage)
-    ? 'without a meter reading'
-    : `for ${tokens(usage.promptTokens)} of prompt (${PROMPT_ORIGIN[usage.promptSource]}) and ${tokens(usage.outputTokens)} of output (${OUTPUT_ORIGIN[usage.outputSource]})`;
+  const counts = usage.quantity
+    ? `for ${usage.quantity} units`
+    : isEmpty(usage)
+      ? 'without a meter reading'
+      : `for ${tokens(usage.promptTokens)} of prompt (${PROMPT_ORIGIN[usage.promptSource]}) and ${tokens(usage.outputTokens)} of output (${OUTPUT_ORIGIN[usage.outputSource]})`;
   return `${settledAt} by the reaper: ${renderDollars(reaped.costPicoUsd)} ${counts}; the late settlement ${renderDifference(difference)}`;
 }
 

@@ -21,6 +21,7 @@ import { receiptCommands } from './receipts.js';
 import { reconcileCommands } from './reconcile.js';
 import { requestCommands } from './requests.js';
 import { rotateKeysCommands } from './rotate-keys.js';
+import { serviceCommands } from './services.js';
 import { tenantCommands } from './tenants.js';
 import { topCommands } from './top.js';
 import { traceCommands } from './trace.js';
@@ -63,6 +64,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...moneyCommands,
   ...paymentCommands,
   ...usageCommands,
+  ...serviceCommands,
   ...marginCommands,
   ...reconcileCommands,
   ...requestCommands,

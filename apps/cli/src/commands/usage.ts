@@ -15,6 +15,7 @@ import { type Names, readNames } from '../names.js';
 import { accountId, cursor, keyId, oneOf, optional, projectId, someOf, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
 import { readRange, TIME_RANGE } from '../time-range.js';
+import { readUnits, renderUnits } from '../units.js';
 import { type AgentRow, listAgentTree } from './agent-tree.js';
 
 const LIMIT_MAX = 1_000;
@@ -62,9 +63,10 @@ export const usageCommands = [
       const reading = [
         readNames(messaging, namedIn(reply.rows), { accountId: request.accountId }),
         readTotal(reply, messaging, request),
+        reply.rows.some(({ model, quantity }) => model && quantity) ? readUnits(messaging) : new Map<string, string>(),
       ] as const;
-      const [names, total] = await Promise.all(reading);
-      return { names, total, isWhole: isWhole(reply, request) };
+      const [names, total, units] = await Promise.all(reading);
+      return { names, total, units, isWhole: isWhole(reply, request) };
     },
     render: renderUsage,
     timeoutMs: USAGE_MS,
@@ -114,6 +116,7 @@ function sumUsage(rows: readonly UsageRow[]): UsageRow {
     cacheWriteTokens: rows.reduce((sum, { cacheWriteTokens = 0 }) => sum + cacheWriteTokens, 0),
     cacheWrite1hTokens: rows.reduce((sum, { cacheWrite1hTokens = 0 }) => sum + cacheWrite1hTokens, 0),
     outputTokens: count('outputTokens'),
+    quantity: rows.reduce((sum, { quantity = 0 }) => sum + quantity, 0),
     reasoningTokens: count('reasoningTokens'),
     costPicoUsd: money('costPicoUsd'),
     forfeitedPicoUsd: money('forfeitedPicoUsd'),
@@ -123,23 +126,28 @@ function sumUsage(rows: readonly UsageRow[]): UsageRow {
 interface LookedUp {
   names: Names;
   total: UsageRow;
+  units: ReadonlyMap<string, string>;
   isWhole: boolean;
 }
 
-function renderUsage({ rows, from, nextCursor }: UsageQueryReply, { names, total, isWhole }: LookedUp): string {
+function renderUsage({ rows, from, nextCursor }: UsageQueryReply, { names, total, units, isWhole }: LookedUp): string {
   const [first] = rows;
   const groups = chooseGroups(first, names);
-  if (first?.agent !== undefined && first.start === undefined && isWhole) return renderTree(rows, groups, total);
+  if (first?.agent !== undefined && first.start === undefined && isWhole) return renderTree(rows, groups, { total, units });
   const [leading] = Object.keys(groups);
-  if (leading === undefined) return renderTable(rows, 'no usage', chooseSums(rows));
+  if (leading === undefined) return renderTable(rows, 'no usage', chooseSums(rows, units));
   const inOrder = first?.start === undefined ? rows.toSorted(byCost) : rows;
   const shown: Shown[] = [...inOrder, { ...total, isTotal: true }];
-  const table = renderTable(shown, '', { ...withTotal(groups, leading), ...chooseSums([...rows, total]) });
+  const table = renderTable(shown, '', { ...withTotal(groups, leading), ...chooseSums([...rows, total], units) });
   return nextCursor === null ? table : `${table}\nthe total has all rows, also those of the next pages${morePages(nextCursor, { from })}`;
 }
 
 /** Renders agents below the agent that started them, with what each used itself and with all agents below it. */
-function renderTree(rows: readonly UsageRow[], { 'STARTED BY': _, ...groups }: Record<string, Group>, total: UsageRow): string {
+function renderTree(
+  rows: readonly UsageRow[],
+  { 'STARTED BY': _, ...groups }: Record<string, Group>,
+  { total, units }: Pick<LookedUp, 'total' | 'units'>,
+): string {
   const all = { requests: total.requests, costPicoUsd: BigInt(total.costPicoUsd) };
   const shown = [
     ...listAgentTree(rows).map(({ row, depth, tree }) => ({ ...row, depth, tree })),
@@ -151,7 +159,7 @@ function renderTree(rows: readonly UsageRow[], { 'STARTED BY': _, ...groups }: R
   };
   return renderTable<Shown & Pick<AgentRow, 'tree'>>(shown, '', {
     ...withTotal(indented, Object.keys(indented)[0]),
-    ...chooseSums(shown),
+    ...chooseSums(shown, units),
     'TREE REQUESTS': ({ tree }) => tree.requests,
     'TREE COST': ({ tree }) => renderDollars(String(tree.costPicoUsd)),
   });
@@ -193,7 +201,8 @@ function chooseGroups(first: UsageRow | undefined, names: Names): Record<string,
   } satisfies Record<string, Group>;
 }
 
-function chooseSums(rows: readonly UsageRow[]): Columns {
+/** `units` are those of the items, by their names. */
+function chooseSums(rows: readonly UsageRow[], units: ReadonlyMap<string, string>): Columns {
   return {
     REQUESTS: ({ requests }) => requests,
     ESTIMATED: ({ estimatedRequests }) => estimatedRequests,
@@ -203,6 +212,7 @@ function chooseSums(rows: readonly UsageRow[]): Columns {
     ...(rows.some(({ cacheWrite1hTokens }) => cacheWrite1hTokens) && { 'WRITTEN 1H': ({ cacheWrite1hTokens = 0 }) => cacheWrite1hTokens }),
     OUTPUT: ({ outputTokens }) => outputTokens,
     REASONING: ({ reasoningTokens }) => reasoningTokens,
+    ...(rows.some(({ quantity }) => quantity) && { UNITS: ({ quantity = 0, model }) => renderUnits(quantity, units.get(model ?? '')) }),
     COST: ({ costPicoUsd }) => renderDollars(costPicoUsd),
     ...(rows.some(({ forfeitedPicoUsd }) => forfeitedPicoUsd !== '0') && { FORFEITED: (row) => renderDollars(row.forfeitedPicoUsd) }),
   } satisfies Columns;

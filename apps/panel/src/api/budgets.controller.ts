@@ -4,8 +4,8 @@ import { IdPipe } from '../http/id.pipe.js';
 import { Handles, Input } from '../http/route.decorator.js';
 import type { PanelRequest } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
-import type { Budget, BudgetListReply } from '../shapes/billing.js';
-import { BudgetsQuery, listBudgets } from './list-budgets.js';
+import type { Budget, BudgetListReply, BudgetValuesReply } from '../shapes/billing.js';
+import { BudgetsQuery, BudgetValuesQuery, listBudgets, listBudgetValues } from './list-budgets.js';
 
 @Controller()
 export class BudgetsController {
@@ -14,6 +14,11 @@ export class BudgetsController {
   @Handles('listBudgets')
   list(@Input(BudgetsQuery) query: BudgetsQuery): Promise<BudgetListReply> {
     return listBudgets(this.services, query);
+  }
+
+  @Handles('listBudgetValues')
+  listValues(@Input(BudgetValuesQuery) query: BudgetValuesQuery): Promise<BudgetValuesReply> {
+    return listBudgetValues(this.services, query);
   }
 
   /** Billing decides in its transaction whether the budget exists, so that of two callers one is refused. */

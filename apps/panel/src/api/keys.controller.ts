@@ -1,5 +1,13 @@
 import { Controller, Req } from '@nestjs/common';
 import {
+  ChildKeyListRequest,
+  ChildKeyMintRequest,
+  ChildKeyRevokeRequest,
+  childKeyList,
+  childKeyMint,
+  childKeyRevoke,
+} from '#contracts/billing/child-keys.js';
+import {
   KeyCreateRequest,
   KeyListRequest,
   KeyRevokeRequest,
@@ -14,7 +22,15 @@ import {
 import { Handles, Input } from '../http/route.decorator.js';
 import { type PanelRequest, requireCaller } from '../requests/panel-request.js';
 import { Services } from '../services/services.js';
-import type { ApiKey, CreatedKey, KeyListReply, RotatedKey } from '../shapes/billing.js';
+import type {
+  ApiKey,
+  ChildKeyListReply,
+  CreatedKey,
+  KeyListReply,
+  MintedChildKey,
+  RevokedChildKeys,
+  RotatedKey,
+} from '../shapes/billing.js';
 import { ownedKey, ownedProject } from './owned.js';
 
 @Controller()
@@ -54,5 +70,23 @@ export class KeysController {
   async revoke(@Req() request: PanelRequest, @Input(KeyRevokeRequest) message: KeyRevokeRequest): Promise<ApiKey> {
     await ownedKey(this.services, requireCaller(request).access, 'keys', message.keyId);
     return this.services.change(request, keyRevoke, message);
+  }
+
+  @Handles('listChildKeys')
+  async listChildren(@Req() request: PanelRequest, @Input(ChildKeyListRequest) query: ChildKeyListRequest): Promise<ChildKeyListReply> {
+    await ownedKey(this.services, requireCaller(request).access, 'usage.read', query.keyId);
+    return this.services.askingFor(request).ask(childKeyList, query);
+  }
+
+  @Handles('createChildKey')
+  async mintChild(@Req() request: PanelRequest, @Input(ChildKeyMintRequest) message: ChildKeyMintRequest): Promise<MintedChildKey> {
+    await ownedKey(this.services, requireCaller(request).access, 'keys', message.keyId);
+    return this.services.change(request, childKeyMint, message);
+  }
+
+  @Handles('revokeChildKey')
+  async revokeChild(@Req() request: PanelRequest, @Input(ChildKeyRevokeRequest) message: ChildKeyRevokeRequest): Promise<RevokedChildKeys> {
+    await ownedKey(this.services, requireCaller(request).access, 'keys', message.keyId);
+    return this.services.change(request, childKeyRevoke, message);
   }
 }

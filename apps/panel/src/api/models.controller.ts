@@ -26,12 +26,13 @@ import type {
 export class ModelsController {
   constructor(private readonly services: Services) {}
 
-  /** Price plans of accounts, and prices that are not in force yet, are for who may read the catalog. */
+  /** Price plans of accounts, ceilings of services, and prices that are not in force yet, are for who may read the catalog. */
   @Handles('listModels')
   async list(@Req() request: PanelRequest): Promise<ModelListReply> {
-    const { pricePlans, scheduledPrices, ...models } = await this.services.ask(modelList, {});
-    if (!requireCaller(request).access.may('catalog.read', null)) return models;
-    return { ...models, ...(pricePlans && { pricePlans }), ...(scheduledPrices && { scheduledPrices }) };
+    const { pricePlans, scheduledPrices, services, ...models } = await this.services.ask(modelList, {});
+    if (requireCaller(request).access.may('catalog.read', null))
+      return { ...models, ...(services && { services }), ...(pricePlans && { pricePlans }), ...(scheduledPrices && { scheduledPrices }) };
+    return { ...models, ...(services && { services: services.map(({ id, items }) => ({ id, items })) }) };
   }
 
   @Handles('showCatalog')

@@ -386,8 +386,8 @@ test('a file of usage has all pages', async () => {
     'attachment; filename="usage-acme-2027-01-01-2027-01-31.csv"',
   ]);
   const sums = 'requests,estimatedRequests,promptTokens,cachedTokens,outputTokens,reasoningTokens,costUsd,forfeitedUsd';
-  const head = `model,${sums},cacheWriteTokens,cacheWrite1hTokens`;
-  expect(reply.text).toBe(`${head}\r\na,1,0,2,0,3,0,1.50,0.00,0,0\r\nb,1,0,2,0,3,0,1.50,0.00,1,0\r\n`);
+  const head = `model,${sums},cacheWriteTokens,cacheWrite1hTokens,quantity`;
+  expect(reply.text).toBe(`${head}\r\na,1,0,2,0,3,0,1.50,0.00,0,0,0\r\nb,1,0,2,0,3,0,1.50,0.00,1,0,0\r\n`);
   const question = { accountId: ACME, from: '2027-01-01', to: '2027-02-01', groupBy: ['model'], limit: 1_000 };
   expect(asked).toEqual([question, { ...question, cursor: 'c1' }]);
 });
@@ -406,17 +406,19 @@ test.each(USAGE_GROUPS)('a file of usage by %s has its column [sec-usage-columns
   ]);
 });
 
-test('price plans and scheduled prices are listed with the models only for who may read the catalog', async () => {
+test('price plans, scheduled prices and ceilings of services are listed with the models only for who may read the catalog', async () => {
   const models = { revision: 7, models: [] };
   const list = {
     ...models,
+    services: [{ id: 'crawler', dayMaxPicoUsd: '5', holdMaxPicoUsd: '4', openHoldsMax: 3, items: [{ id: 'crawler/page', unit: 'page' }] }],
     pricePlans: [{ id: 'partner', discountPercent: '10', models: [] }],
     scheduledPrices: [{ model: 'm', price: { version: 2 }, effectiveAt: '2099-01-01T00:00:00.000Z' }],
   };
   panel.messaging.answer(modelList, () => list as never);
   const auditor = await panel.person('auditor');
   const replies = [await panel.send('/models', { cookie: viewer.cookie }), await panel.send('/models', { cookie: auditor.cookie })];
-  expect(replies.map(({ body }) => body)).toEqual([models, list]);
+  const shown = { ...models, services: [{ id: 'crawler', items: [{ id: 'crawler/page', unit: 'page' }] }] };
+  expect(replies.map(({ body }) => body)).toEqual([shown, list]);
 });
 
 test('a file of usage has names of account, project and key in its last columns', async () => {

@@ -55,6 +55,7 @@ function chooseColumns({ step, groupBy = [] }: UsageQueryRequest): Columns<Usage
     forfeitedUsd: ({ forfeitedPicoUsd }) => renderUsd(parsePicoUsd(forfeitedPicoUsd)),
     cacheWriteTokens: ({ cacheWriteTokens }) => cacheWriteTokens ?? 0,
     cacheWrite1hTokens: ({ cacheWrite1hTokens }) => cacheWrite1hTokens ?? 0,
+    quantity: ({ quantity }) => quantity ?? 0,
   };
 }
 

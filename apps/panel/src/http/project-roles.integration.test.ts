@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { accountList } from '#contracts/billing/accounts.js';
-import { budgetList } from '#contracts/billing/budgets.js';
+import { budgetList, budgetValues } from '#contracts/billing/budgets.js';
+import { childKeyList, childKeyMint, childKeyRevoke } from '#contracts/billing/child-keys.js';
 import { keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { requestList, requestShow } from '#contracts/billing/requests.js';
@@ -21,16 +22,19 @@ interface Team {
   projectId: string;
   keyId: string;
   requestId: string;
+  budgetId: string;
 }
 
 const makeTeam = (accountId: string): Team => ({
-  ...{ accountId, projectId: randomUUID(), keyId: randomUUID() },
+  ...{ accountId, projectId: randomUUID(), keyId: randomUUID(), budgetId: randomUUID() },
   requestId: `req_${randomUUID().replaceAll('-', '')}`,
 });
 const OWN = makeTeam(randomUUID());
 const NEIGHBOUR = makeTeam(OWN.accountId);
 const STRANGER = makeTeam(randomUUID());
 const TEAMS = [OWN, NEIGHBOUR, STRANGER];
+/** The budget of a whole account. */
+const OF_ACCOUNT = { budgetId: randomUUID(), projectId: null };
 
 const NAMES = Object.keys(ROUTES) as RouteName[];
 const PROJECT_ROLES = ROLES.filter(isProjectRole);
@@ -56,6 +60,7 @@ const BODIES: Partial<Record<RouteName, (team: Team) => object>> = {
   createKey: () => ({ name: 'ci' }),
   updateKey: () => ({ name: 'ci' }),
   rotateKey: () => ({ graceSeconds: 0 }),
+  createChildKey: () => ({ seconds: 600 }),
   runPlayground: ({ projectId }) => ({ projectId, request: { model: 'm', messages: [{ role: 'user', content: 'Hello' }] } }),
 };
 const FROM = new Date(Date.now() - 3_600_000).toISOString();
@@ -63,7 +68,7 @@ const FROM = new Date(Date.now() - 3_600_000).toISOString();
 /** Sends a request about a team as a person of `OWN`; `question` names the project or not. Returns the status. */
 async function call(name: RouteName, role: string, team: Team, question: 'project' | 'account' = 'project'): Promise<number> {
   const { method, path } = findRoute(name);
-  const ids: Record<string, string> = { ...team, month: '2027-01' };
+  const ids: Record<string, string> = { ...team, month: '2027-01', childId: '1798761600-9f86d081884c7d65' };
   const filled = path.replace(/:(\w+)/g, (_, id: string) => ids[id] ?? randomUUID());
   const query = new URLSearchParams({
     ...(findScope(findRoute(name)) === 'any' && { accountId: team.accountId }),
@@ -126,8 +131,9 @@ describe.each(PROJECT_ROLES)('%s', (role) => {
 
 test.each(NAMES.filter((name) => ROUTE_PLACES[name] === 'question'))('%s asks billing for nothing but the project', async (name) => {
   await call(name, 'project-viewer', OWN);
-  // Billing sends all budgets of an account, and the panel those of the project. A file is named for the account.
-  const whole: string[] = [budgetList.subject, accountList.subject];
+  // Billing sends all budgets of an account, and the panel those of the project: it asks for the values of no other. A file is named for the
+  // account.
+  const whole: string[] = [budgetList.subject, budgetValues.subject, accountList.subject];
   const questions = asked.filter(([subject]) => !whole.includes(subject)).map(([, message]) => message);
   expect(questions).toEqual(questions.map(() => expect.objectContaining({ accountId: OWN.accountId, projectId: OWN.projectId })));
 });
@@ -136,6 +142,15 @@ test.each(['usage', 'requests', 'keys', 'budgets', 'traffic', 'overview'])('%s o
   const { cookie } = people.get('project-viewer') as SignedIn;
   const two = `projectId=${OWN.projectId}&projectId=${NEIGHBOUR.projectId}`;
   expect((await panel.send(`/accounts/${OWN.accountId}/${resource}?from=${FROM}&${two}`, { cookie })).status).toBe(403);
+});
+
+test.each([
+  ['another project', NEIGHBOUR],
+  ['the account', OF_ACCOUNT],
+])('the values of a budget of %s are not found', async (_, { budgetId }) => {
+  const { cookie } = people.get('project-viewer') as SignedIn;
+  const { status } = await panel.send(`/accounts/${OWN.accountId}/budgets/${budgetId}/values?projectId=${OWN.projectId}`, { cookie });
+  expect([status, asked.map(([subject]) => subject)]).toEqual([404, [budgetList.subject]]);
 });
 
 test('lists have the own project and what belongs to it', async () => {
@@ -149,7 +164,7 @@ test('lists have the own project and what belongs to it', async () => {
   }).toEqual({
     accounts: { accounts: [], projects: [{ projectId, name: `project ${projectId}`, accountId, accountName: 'Acme' }], nextCursor: null },
     projects: { projects: [project(OWN)], nextCursor: null },
-    budgets: { budgets: [{ budgetId: `of ${projectId}`, projectId }] },
+    budgets: { budgets: [{ budgetId: OWN.budgetId, projectId }] },
   });
 });
 
@@ -157,7 +172,7 @@ test('the overview of a project has no balance and no warning of the account', a
   const { cookie } = people.get('project-viewer') as SignedIn;
   const { body } = await panel.send(`/accounts/${OWN.accountId}/overview?projectId=${OWN.projectId}`, { cookie });
   const { balance, warnings, budgets, processServices } = body;
-  const budget = { budgetId: `of ${OWN.projectId}`, projectId: OWN.projectId };
+  const budget = { budgetId: OWN.budgetId, projectId: OWN.projectId };
   expect({ balance, warnings, budgets, processServices }).toEqual({
     balance: null,
     warnings: [{ kind: 'budget-empty', budget }],
@@ -185,15 +200,17 @@ function answerAsBilling(): void {
   answer(projectList as never, (wanted) => ({ projects: find(wanted).map(project), nextCursor: null }));
   answer(projectUpdate as never, (wanted) => find(wanted).map(project)[0]);
   answer(keyList as never, (wanted) => ({ keys: find(wanted).map((team) => ({ ...team, expiresAt: null })), nextCursor: null }));
-  for (const endpoint of [keyCreate, keyUpdate, keyRotate, keyRevoke]) answer(endpoint as never, () => ({ key: 'tg_live_x' }));
+  for (const endpoint of [keyCreate, keyUpdate, keyRotate, keyRevoke, childKeyMint, childKeyRevoke])
+    answer(endpoint as never, () => ({ key: 'tg_live_x' }));
   answer(requestShow as never, (wanted) => ({ ...find(wanted)[0], price: {} }));
   answer(requestList as never, () => ({ requests: [], nextCursor: null, searchedTo: null }));
   answer(usageQuery as never, ({ from }: { from: string }) => ({ from, to: from, rows: [], nextCursor: null }));
-  answer(budgetList as never, () => ({
-    budgets: [
-      { budgetId: 'of the account', projectId: null },
-      ...TEAMS.map(({ projectId }) => ({ budgetId: `of ${projectId}`, projectId })),
-    ],
+  answer(budgetList as never, ({ budgetId: wanted }) => ({
+    budgets: [OF_ACCOUNT, ...TEAMS.map(({ budgetId, projectId }) => ({ budgetId, projectId }))].filter(
+      ({ budgetId }) => wanted === undefined || budgetId === wanted,
+    ),
   }));
+  answer(budgetValues as never, () => ({ budget: {}, values: [], nextCursor: null }));
+  answer(childKeyList as never, () => ({ childKeys: [], nextCursor: null }));
   answer(modelList as never, () => ({ models: [] }));
 }

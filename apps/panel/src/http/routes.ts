@@ -138,6 +138,17 @@ export const ROUTES = {
     { scope: 'any', status: 201 },
   ),
   revokeKey: route('DELETE /keys/:keyId', 'keys', 'Revokes an API key permanently', { scope: 'any' }),
+  listChildKeys: route(
+    'GET /keys/:keyId/children',
+    'usage.read',
+    'Child keys of an API key that have not ended, with what each has spent of its limit',
+    { scope: 'any', readsJournal: true },
+  ),
+  createChildKey: route('POST /keys/:keyId/children', 'keys', 'Makes a child key of an API key, which is shown once', {
+    scope: 'any',
+    status: 201,
+  }),
+  revokeChildKey: route('DELETE /keys/:keyId/children/:childId', 'keys', 'Revokes a child key and all below it', { scope: 'any' }),
   runPlayground: route('POST /playground', 'playground', 'Sends a request to a model and streams the reply', { scope: 'any' }),
   listBudgets: route(
     'GET /accounts/:accountId/budgets',
@@ -157,6 +168,12 @@ export const ROUTES = {
     'Sets the budget of the account, a project or a key for a period, or changes its limit',
   ),
   removeBudget: route('DELETE /accounts/:accountId/budgets/:budgetId', 'budgets', 'Removes a budget; running requests are not affected'),
+  listBudgetValues: route(
+    'GET /accounts/:accountId/budgets/:budgetId/values',
+    'usage.read',
+    'Users, sessions or other values of a budget, with what each has spent and holds',
+    { scope: 'project' },
+  ),
   listWebhooks: route(
     'GET /accounts/:accountId/webhooks',
     'notifications.read',

@@ -1,6 +1,21 @@
 import type { AuditCheckReply } from '#contracts/audit.js';
 import type { Account, AccountCreateRequest, AccountUpdateRequest } from '#contracts/billing/accounts.js';
-import type { Budget, BudgetListReply, BudgetPeriod, BudgetSetRequest, BudgetUnit } from '#contracts/billing/budgets.js';
+import type {
+  Budget,
+  BudgetListReply,
+  BudgetPeriod,
+  BudgetSetRequest,
+  BudgetUnit,
+  BudgetValue,
+  BudgetValuesReply,
+} from '#contracts/billing/budgets.js';
+import type {
+  ChildKeyListReply,
+  ChildKeyMintRequest,
+  ListedChildKey,
+  MintedChildKey,
+  RevokedChildKeys,
+} from '#contracts/billing/child-keys.js';
 import type { PinnedPrice } from '#contracts/billing/holds.js';
 import type {
   ApiKey,
@@ -90,7 +105,8 @@ export type AccountUpdateBody = Omit<AccountUpdateRequest, 'accountId'>;
 export type LowBalanceBody = Required<Pick<AccountUpdateRequest, 'lowBalanceUsd'>>;
 
 /** `GET /accounts/{a}/budgets?projectId` replies `BudgetListReply`. `DELETE /accounts/{a}/budgets/{budgetId}` replies the `Budget` as it was. */
-export type { Budget, BudgetListReply, BudgetPeriod, BudgetUnit };
+/** `GET /accounts/{a}/budgets/{budgetId}/values?limit&cursor`, in the order of the values. */
+export type { Budget, BudgetListReply, BudgetPeriod, BudgetUnit, BudgetValue, BudgetValuesReply };
 
 /**
  * `POST /accounts/{a}/budgets` makes a budget: 409 `conflict` when the target has one for the period in the unit, whose `budgetId` and limit are
@@ -110,7 +126,12 @@ export type KeyUpdateBody = Omit<KeyUpdateRequest, 'keyId'>;
 /** `POST /keys/{keyId}/rotate`. Replies `RotatedKey`. */
 export type KeyRotateBody = Omit<KeyRotateRequest, 'keyId'>;
 
-export type { CreatedKey, RotatedKey };
+/** `GET /keys/{keyId}/children?limit&cursor`. `DELETE /keys/{keyId}/children/{childId}` revokes one and replies `RevokedChildKeys`. */
+export type { ChildKeyListReply, CreatedKey, ListedChildKey, RevokedChildKeys, RotatedKey };
+
+/** `POST /keys/{keyId}/children`. Replies `MintedChildKey`. */
+export type ChildKeyMintBody = Omit<ChildKeyMintRequest, 'keyId'>;
+export type { MintedChildKey };
 
 // `DELETE /keys/{keyId}` revokes the key permanently and replies `ApiKey`.
 

@@ -5,9 +5,10 @@ import type {
   CatalogApplyRequest,
   CatalogChanges,
   CatalogModel,
-  ModelListReply,
+  OfferedService,
   PriceChange,
   PricePlan,
+  ModelListReply as WholeModelList,
 } from '#contracts/catalog.js';
 import type {
   CatalogDifferences,
@@ -25,9 +26,17 @@ import type { RouteState } from '#contracts/route-state.js';
 import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
 import type { PriceListReply, PriceScheduleRequest, ScheduledPrice } from '#contracts/scheduled-prices.js';
 
-/** `GET /models`: enabled models with capabilities and prices, and the revision of the catalog. */
+/** A service with its items. Its ceilings are there for who may read the catalog. */
+export interface ShownService extends Pick<OfferedService, 'id' | 'items'>, Partial<Omit<OfferedService, 'id' | 'items'>> {}
+
+/** `GET /models`: enabled models and items of services with prices, and the revision of the catalog. */
+export interface ModelListReply extends Omit<WholeModelList, 'services'> {
+  /** Absent: none. */
+  services?: ShownService[];
+}
+
 /** `GET /catalog?revision` replies `CatalogGetReply`. `GET /catalog/revisions?limit&cursor` replies `RevisionListReply`, newest first. */
-export type { CatalogChanges, CatalogGetReply, CatalogModel, CatalogRevision, ModelListReply, PriceChange, PricePlan, RevisionListReply };
+export type { CatalogChanges, CatalogGetReply, CatalogModel, CatalogRevision, PriceChange, PricePlan, RevisionListReply };
 
 /** `POST /catalog/plan`. Replies `CatalogPlanReply`; changes nothing. */
 export type CatalogPlanBody = Omit<CatalogPlanRequest, 'appliedBy' | 'withPrices'>;

@@ -3,7 +3,7 @@ import { CHILD_SECONDS_MAX } from '../child-keys/narrow-child.js';
 import { Endpoint } from '../endpoint.js';
 import { CHILD_PATH } from '../rules/child-path.js';
 import { TagValues } from './attribution.js';
-import { Id, ModelPatterns, Networks, PICO_USD } from './fields.js';
+import { Id, ModelPatterns, Networks, type Paged, PICO_USD, Text } from './fields.js';
 import type { ResolvedKey } from './keys.js';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
@@ -49,6 +49,39 @@ export interface MintedChildKey {
 export const childKeyMint = new Endpoint<ChildKeyMintRequest, MintedChildKey>('billing.v1.child-key.mint', ChildKeyMintRequest, {
   about: 'Makes a child key of an API key and shows it once',
   isRecorded: true,
+});
+
+export class ChildKeyListRequest {
+  @Id() keyId!: string;
+  /** Rows on one page. Default 100. */
+  @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
+  /** `nextCursor` of the page before, with the same key. */
+  @IsOptional() @Text(2_000) cursor?: string;
+}
+
+/** A child key that has not ended by itself, with what it and all below it have used of its limit. */
+export interface ListedChildKey {
+  childId: string;
+  expiresAt: string;
+  /** The most that it and all below it may cost. */
+  limitPicoUsd: string;
+  spentPicoUsd: string;
+  heldPicoUsd: string;
+  /** True when it or one above it is revoked. */
+  isRevoked: boolean;
+}
+
+export interface ChildKeyListReply extends Paged {
+  /** In the order of their ids: by the end of the first of each chain, each below the one that made it. */
+  childKeys: ListedChildKey[];
+}
+
+/**
+ * Child keys that the journal knows: those that have made a request, and those of `child-key.mint`. One that was made over HTTP is not stored
+ * before its first request. Replies `not_found` for an unknown key.
+ */
+export const childKeyList = new Endpoint<ChildKeyListRequest, ChildKeyListReply>('billing.v1.child-key.list', ChildKeyListRequest, {
+  about: 'Child keys of an API key that have not ended, with what each has spent of its limit',
 });
 
 export class ChildKeyRevokeRequest {

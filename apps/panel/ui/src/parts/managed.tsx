@@ -14,10 +14,10 @@ export function ManagedNote({ by }: { by: string }) {
 export function WithOwner({ by, children }: { by: string | undefined; children?: ReactNode }) {
   if (by === undefined) return children;
   return (
-    <>
+    <span className={styles.owned}>
       {children}
       {children !== undefined && children !== '' && ' · '}
       <span title="A tenants file owns it: tollgate apply">managed by {by}</span>
-    </>
+    </span>
   );
 }

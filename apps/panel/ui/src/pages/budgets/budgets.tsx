@@ -16,6 +16,7 @@ import { OnePrecision } from '../../parts/money.js';
 import { Card, Empty, Page } from '../../parts/page.js';
 import { buttonColumn, Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
+import { BudgetValues } from './budget-values.js';
 import { EditBudget } from './edit-budget.js';
 
 /** The sums change with every request. */
@@ -29,6 +30,7 @@ export function Budgets() {
   const { filters, change } = useFilters();
   const budgets = data?.budgets.filter(({ budgetId }) => !filters.budget || budgetId === filters.budget);
   const [editing, setEditing] = useState<Budget | 'new'>();
+  const [listing, setListing] = useState<Budget>();
   const newBudget = may('budgets') && (
     <Button look="primary" icon="plus" onClick={() => setEditing('new')}>
       New budget
@@ -99,6 +101,13 @@ export function Budgets() {
                     },
                   ]
                 : []),
+              {
+                ...buttonColumn<Budget>('Values', setListing, {
+                  has: isForEach,
+                  label: (budget) => `Values of the budget of ${targetName(budget)}`,
+                }),
+                ...{ key: 'values', wide: true },
+              },
               buttonColumn<Budget>('Change', setEditing, {
                 has: () => may('budgets'),
                 label: (budget) => `Change the budget of ${targetName(budget)}`,
@@ -107,6 +116,7 @@ export function Budgets() {
           />
         </Card>
       </OnePrecision>
+      {listing && <BudgetValues budget={listing} onClose={() => setListing(undefined)} />}
       {editing && data && (
         <EditBudget budget={editing === 'new' ? undefined : editing} budgets={data.budgets} onClose={() => setEditing(undefined)} />
       )}

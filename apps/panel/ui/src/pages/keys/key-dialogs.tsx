@@ -19,13 +19,14 @@ import { ShownOnce } from './shown-once.js';
 interface EditKeyProps {
   apiKey: KeyRow;
   mayRotate: boolean;
+  hasChildren: boolean;
   /** Opens another dialog of the key. */
   onAction: (action: KeyAction) => void;
   onClose: () => void;
 }
 
-/** Changes name, note, end, state and limits of a key. On narrow screens, where the list has no room for it, it leads to rotating and revoking. */
-export function EditKey({ apiKey, mayRotate, onAction, onClose }: EditKeyProps) {
+/** Changes name, note, end, state and limits of a key. On narrow screens, where the list has no room for them, it leads to the other dialogs. */
+export function EditKey({ apiKey, mayRotate, hasChildren, onAction, onClose }: EditKeyProps) {
   const { keyId, expiresAt, replacedBy } = apiKey;
   const [name, setName] = useState(apiKey.name ?? '');
   const [note, setNote] = useState(apiKey.note ?? '');
@@ -53,6 +54,7 @@ export function EditKey({ apiKey, mayRotate, onAction, onClose }: EditKeyProps) 
             Revoke
           </Button>
           {mayRotate && <Button onClick={() => onAction('rotate')}>Rotate</Button>}
+          {hasChildren && <Button onClick={() => onAction('children')}>Children</Button>}
         </span>
       }
     >

@@ -1,6 +1,6 @@
-import type { KeyRow } from '../../../../src/shapes/billing.js';
+import type { Budget, KeyRow } from '../../../../src/shapes/billing.js';
 import type { Filters } from '../../data/filters.js';
-import { isChosen, listCreators, sortKeys } from './key-list.js';
+import { isChosen, listCreators, mayDelegate, sortKeys } from './key-list.js';
 
 const NOW = Date.parse('2027-01-31T12:00:00Z');
 const DAY_MS = 86_400_000;
@@ -57,4 +57,16 @@ test('keys are sorted by a column, amounts exactly', () => {
 
 test('the makers of keys, each once', () => {
   expect(listCreators([...KEYS, key('x', { createdBy: null })])).toEqual(['ada', 'bob']);
+});
+
+test.each<[what: string, budget: object, may: boolean]>([
+  ['the key', { keyId: 'web', projectId: 'p' }, true],
+  ['another key', { keyId: 'ci', projectId: 'p' }, false],
+  ['its project', { keyId: null, projectId: 'p' }, true],
+  ['another project', { keyId: null, projectId: 'q' }, false],
+  ['the account', { keyId: null, projectId: null }, true],
+  ['tokens', { keyId: null, projectId: null, unit: 'tokens' }, false],
+  ['each session', { keyId: null, projectId: null, dimension: 'session' }, false],
+])('a budget of %s: may the key have child keys?', (_, budget, may) => {
+  expect(mayDelegate(KEYS[0] as KeyRow, [{ dimension: 'child', unit: 'usd', ...budget } as Budget])).toBe(may);
 });

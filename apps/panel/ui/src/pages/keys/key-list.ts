@@ -1,4 +1,4 @@
-import type { KeyRow, UsageRow } from '../../../../src/shapes/billing.js';
+import type { Budget, KeyRow, UsageRow } from '../../../../src/shapes/billing.js';
 import type { Filters, KeyKind } from '../../data/filters.js';
 import { limitWords } from './key-limits.js';
 import { keyTitle } from './key-words.js';
@@ -15,6 +15,13 @@ export function hasEnded({ status }: KeyRow): boolean {
 /** A key is rotated once, while it is active. */
 export function mayRotate({ status, replacedBy }: KeyRow): boolean {
   return status === 'active' && replacedBy === null;
+}
+
+/** True when a budget of the key, its project or account lets it have child keys. */
+export function mayDelegate({ rootKeyId, projectId }: KeyRow, budgets: readonly Budget[]): boolean {
+  const isCounted = (budget: Budget): boolean =>
+    budget.keyId === null ? budget.projectId === null || budget.projectId === projectId : budget.keyId === rootKeyId;
+  return budgets.some((budget) => budget.dimension === 'child' && budget.unit === 'usd' && isCounted(budget));
 }
 
 /** True when the filters of the page choose the key. Ended keys are a matter of their own. */

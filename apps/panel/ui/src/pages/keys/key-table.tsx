@@ -13,12 +13,12 @@ import { Money } from '../../parts/money.js';
 import { ProjectLink } from '../../parts/project-link.js';
 import { type Column, Table, TwoLines } from '../../parts/table.js';
 import { relativeTime } from '../../parts/time.js';
-import { hasEnded, type KeyUsage, mayRotate } from './key-list.js';
+import { hasEnded, type KeyUsage, mayDelegate, mayRotate } from './key-list.js';
 import { keyTitle, keyWords } from './key-words.js';
 import styles from './keys.module.css';
 import { LimitBadges } from './limits-fields.js';
 
-export type KeyAction = 'edit' | 'rotate' | 'revoke';
+export type KeyAction = 'edit' | 'rotate' | 'children' | 'revoke';
 
 /** The keys that are chosen for an action on several. */
 interface Selection {
@@ -34,6 +34,8 @@ interface KeyTableProps {
   projectName: (projectId: string) => string;
   /** Opens the dialog of an action. Absent: the person may only read. */
   onAction: ((action: KeyAction, key: KeyRow) => void) | undefined;
+  /** Opens the child keys of a key. Persons may read those whose keys they may not change. */
+  onChildren: (key: KeyRow) => void;
   empty: ReactNode;
   /** Usage of the last 30 days by key. Undefined while loading. */
   usage: ReadonlyMap<string, KeyUsage> | undefined;
@@ -41,7 +43,7 @@ interface KeyTableProps {
   sorting: { by: string; onSort: (by: string) => void };
 }
 
-export function KeyTable({ keys, budgets, projectName, onAction, empty, usage, selection, sorting }: KeyTableProps) {
+export function KeyTable({ keys, budgets, projectName, onAction, onChildren, empty, usage, selection, sorting }: KeyTableProps) {
   const decimals = decimalsForAll(keys?.flatMap(({ keyId }) => usage?.get(keyId)?.costPicoUsd ?? []) ?? []);
   return (
     <Table<KeyRow>
@@ -101,7 +103,14 @@ export function KeyTable({ keys, budgets, projectName, onAction, empty, usage, s
         {
           head: '',
           align: 'end',
-          cell: (key) => onAction && key.status !== 'revoked' && <RowButtons apiKey={key} onAction={(action) => onAction(action, key)} />,
+          cell: (key) =>
+            key.status !== 'revoked' && (
+              <RowButtons
+                apiKey={key}
+                onAction={onAction && ((action) => onAction(action, key))}
+                onChildren={mayDelegate(key, budgets ?? []) ? () => onChildren(key) : undefined}
+              />
+            ),
         },
       ]}
     />
@@ -163,21 +172,36 @@ function State({ apiKey }: { apiKey: KeyRow }) {
   return <TwoLines main={<Badge tone={tone}>{state}</Badge>} more={more} />;
 }
 
-function RowButtons({ apiKey, onAction }: { apiKey: KeyRow; onAction: (action: KeyAction) => void }) {
+interface RowButtonsProps {
+  apiKey: KeyRow;
+  onAction: ((action: KeyAction) => void) | undefined;
+  onChildren: (() => void) | undefined;
+}
+
+function RowButtons({ apiKey, onAction, onChildren }: RowButtonsProps) {
   const name = keyTitle(apiKey);
   return (
     <span className={styles.row}>
-      <Button look="quiet" aria-label={`Edit ${name}`} onClick={() => onAction('edit')}>
-        Edit
-      </Button>
-      {mayRotate(apiKey) && (
+      {onAction && (
+        <Button look="quiet" aria-label={`Edit ${name}`} onClick={() => onAction('edit')}>
+          Edit
+        </Button>
+      )}
+      {onChildren && (
+        <Button look="quiet" aria-label={`Child keys of ${name}`} onClick={onChildren}>
+          Children
+        </Button>
+      )}
+      {onAction && mayRotate(apiKey) && (
         <Button look="quiet" aria-label={`Rotate ${name}`} onClick={() => onAction('rotate')}>
           Rotate
         </Button>
       )}
-      <Button look="quiet" aria-label={`Revoke ${name}`} onClick={() => onAction('revoke')}>
-        Revoke
-      </Button>
+      {onAction && (
+        <Button look="quiet" aria-label={`Revoke ${name}`} onClick={() => onAction('revoke')}>
+          Revoke
+        </Button>
+      )}
     </span>
   );
 }

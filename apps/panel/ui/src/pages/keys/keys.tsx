@@ -13,8 +13,9 @@ import { CompactSelect, SearchField } from '../../parts/field.js';
 import { Chosen, ProjectFilter } from '../../parts/filter-bar.js';
 import { OnePrecision } from '../../parts/money.js';
 import { Card, Empty, Page } from '../../parts/page.js';
+import { ChildKeys } from './child-keys.js';
 import { EditKey, NewKey, RevokeKey } from './key-dialogs.js';
-import { hasEnded, isChosen, listCreators, mayRotate, sortKeys } from './key-list.js';
+import { hasEnded, isChosen, listCreators, mayDelegate, mayRotate, sortKeys } from './key-list.js';
 import { type KeyAction, KeyTable } from './key-table.js';
 import styles from './keys.module.css';
 import { type ManyAction, ManyKeys } from './many-keys.js';
@@ -108,6 +109,7 @@ export function Keys() {
             budgets={budgets?.budgets}
             usage={usage}
             projectName={projectName}
+            onChildren={(apiKey) => setAsking({ action: 'children', apiKey })}
             onAction={mayChange ? (action, apiKey) => setAsking({ action, apiKey }) : undefined}
             selection={mayChange ? { ids: selected, onChange: setSelected } : undefined}
             sorting={{ by: filters.sort ?? '-made', onSort: (sort) => change({ sort }) }}
@@ -143,7 +145,15 @@ export function Keys() {
         )}
       </div>
       {isMaking && projects && <NewKey projects={projects} projectId={filters.project} onClose={() => setMaking(false)} />}
-      {asking && <KeyDialog {...asking} onAction={(action) => setAsking({ ...asking, action })} onClose={() => setAsking(undefined)} />}
+      {asking && (
+        <KeyDialog
+          {...asking}
+          mayChange={mayChange}
+          hasChildren={mayDelegate(asking.apiKey, budgets?.budgets ?? [])}
+          onAction={(action) => setAsking({ ...asking, action })}
+          onClose={() => setAsking(undefined)}
+        />
+      )}
       {asksMany && (
         <ManyKeys
           {...asksMany}
@@ -193,14 +203,18 @@ function NoProjects() {
 interface KeyDialogProps {
   action: KeyAction;
   apiKey: KeyRow;
+  mayChange: boolean;
+  hasChildren: boolean;
   onAction: (action: KeyAction) => void;
   onClose: () => void;
 }
 
-function KeyDialog({ action, apiKey, onAction, onClose }: KeyDialogProps) {
+function KeyDialog({ action, apiKey, mayChange, hasChildren, onAction, onClose }: KeyDialogProps) {
   switch (action) {
     case 'edit':
-      return <EditKey apiKey={apiKey} mayRotate={mayRotate(apiKey)} onAction={onAction} onClose={onClose} />;
+      return <EditKey apiKey={apiKey} mayRotate={mayRotate(apiKey)} hasChildren={hasChildren} onAction={onAction} onClose={onClose} />;
+    case 'children':
+      return <ChildKeys apiKey={apiKey} mayChange={mayChange} onClose={onClose} />;
     case 'rotate':
       return <RotateKey apiKey={apiKey} onClose={onClose} />;
     case 'revoke':

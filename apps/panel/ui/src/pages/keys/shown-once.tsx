@@ -7,14 +7,22 @@ import { useSession } from '../../data/session.js';
 import { CallLines, CopyLine } from '../../parts/copy-line.js';
 import { DoneDialog } from '../../parts/dialog.js';
 
-/** A new key, shown once, with calls that work. `children`: what else there is to know. */
-export function ShownOnce({ created, children, onClose }: { created: CreatedKey; children?: ReactNode; onClose: () => void }) {
+interface ShownOnceProps {
+  title?: string;
+  created: Pick<CreatedKey, 'key' | 'models'>;
+  /** What else there is to know. */
+  children?: ReactNode;
+  onClose: () => void;
+}
+
+/** A new key, shown once, with calls that work. */
+export function ShownOnce({ title = 'Your new key', created, children, onClose }: ShownOnceProps) {
   const { me } = useSession();
   const models = useApi<ModelListReply>('/models');
   const allows = (id: string) => created.models.length === 0 || created.models.some((pattern) => modelMatcher(pattern)(id));
   const model = models.data?.models.find(({ id }) => allows(id))?.id ?? 'model';
   return (
-    <DoneDialog title="Your new key" onClose={onClose}>
+    <DoneDialog title={title} onClose={onClose}>
       {(onCopied) => (
         <>
           <p>Copy it now. The panel cannot show it again.</p>

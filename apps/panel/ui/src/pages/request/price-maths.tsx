@@ -1,4 +1,5 @@
 import type { BilledRequest } from '../../../../src/shapes/billing.js';
+import { renderUnits, useUnits } from '../../data/units.js';
 import { count, exactUsd, plural, usdPerMillion } from '../../format/numbers.js';
 import { Money } from '../../parts/money.js';
 import { Card } from '../../parts/page.js';
@@ -8,7 +9,9 @@ import { listBalanceSources, listTerms, sumTerms, type Term } from './terms.js';
 
 /** The cost as a sum of counts times prices, to the pico-dollar. */
 export function PriceMaths({ request }: { request: BilledRequest | undefined }) {
+  const unitName = useUnits();
   const settlement = request?.settlement;
+  const isItem = settlement?.usage.quantity !== undefined;
   const terms = request && settlement ? listTerms(settlement, request.price) : undefined;
   if (request && !settlement) return null;
   return (
@@ -20,8 +23,16 @@ export function PriceMaths({ request }: { request: BilledRequest | undefined }) 
         rowKey={({ name, note, pricePicoUsd }) => `${name} ${note} ${pricePicoUsd}`}
         columns={[
           { head: 'Term', grow: true, cell: ({ name, note }) => <TwoLines main={name} more={note} /> },
-          { head: 'Tokens', align: 'end', cell: ({ count: number, unit }) => (unit ? plural(number, unit) : count(number)) },
-          { head: 'Price a million', align: 'end', wide: true, cell: (term) => `× ${renderPrice(term)}` },
+          {
+            head: isItem ? 'Units' : 'Tokens',
+            key: 'count',
+            align: 'end',
+            cell: ({ count: number, unit }) => {
+              if (unit === 'unit') return renderUnits(number, unitName(request?.model ?? ''));
+              return unit ? plural(number, unit) : count(number);
+            },
+          },
+          { head: isItem ? 'Price' : 'Price a million', key: 'price', align: 'end', wide: true, cell: (term) => `× ${renderPrice(term)}` },
           { head: 'Amount', align: 'end', cell: ({ amountPicoUsd }) => padded(amountPicoUsd) },
         ]}
         foot={terms && ['Sum', '', '', padded(sumTerms(terms))]}
@@ -31,7 +42,7 @@ export function PriceMaths({ request }: { request: BilledRequest | undefined }) 
   );
 }
 
-/** The price of a million tokens, or of one request or image. */
+/** The price of a million tokens, or of one request, image or unit. */
 function renderPrice({ pricePicoUsd, unit }: Term): string {
   return unit ? `${exactUsd(pricePicoUsd)} each` : usdPerMillion(pricePicoUsd);
 }

@@ -4,10 +4,12 @@ import { parseRequestName, REQUEST_ID_FORMS } from '#contracts/rules/request-id.
 import type { BilledRequest } from '../../../../src/shapes/billing.js';
 import type { ActivityReply, EndedRequest } from '../../../../src/shapes/overview.js';
 import { ApiError, useApi } from '../../data/api.js';
+import { describeChild } from '../../data/child-words.js';
 import { writeFilters } from '../../data/filters.js';
 import { isSealed } from '../../data/months.js';
 import { outcomeName, REASONS, toOutcome } from '../../data/outcomes.js';
 import { shortId, useNames, useSession } from '../../data/session.js';
+import { useUnits } from '../../data/units.js';
 import { ReasonBadge } from '../../parts/badge.js';
 import { Button, ButtonLink } from '../../parts/button.js';
 import { Money } from '../../parts/money.js';
@@ -182,11 +184,14 @@ function Facts({ request, upstream, ending }: { request: Belonging; upstream: st
   const { accountId, projectId = '', keyId = '', model = '', holdId, traceId, attribution = {} } = request;
   const { accountName, linkTo, me } = useSession();
   const { projectName, keyName } = useNames(accountId);
+  // No model has the name of an item: the catalog refuses it.
+  const isItem = useUnits()(model) !== undefined;
   const facts = [
     { name: 'Account', value: accountName(accountId ?? ''), page: 'overview' },
     { name: 'Project', value: projectName(projectId), page: `projects/${projectId}` },
     { name: 'Key', value: keyName(keyId), page: `usage?key=${keyId}` },
-    ...(model ? [{ name: 'Model', value: model, page: `models/${encodeURIComponent(model)}` }] : []),
+    ...(model && !isItem ? [{ name: 'Model', value: model, page: `models/${encodeURIComponent(model)}` }] : []),
+    ...(isItem ? [{ name: 'Item', value: model, page: `usage${writeFilters({ model, range: '30d' })}` }] : []),
   ];
   return (
     <dl className={styles.facts}>
@@ -200,7 +205,7 @@ function Facts({ request, upstream, ending }: { request: Belonging; upstream: st
           <Attributed dimension={dimension} value={value} accountId={accountId} />
         </Fact>
       ))}
-      <Fact name="Upstream">{upstream}</Fact>
+      <Fact name={isItem ? 'Service' : 'Upstream'}>{upstream}</Fact>
       {holdId && (
         <Fact name="Hold">
           <code title={holdId}>{shortId(holdId)}</code>
@@ -230,6 +235,7 @@ function Attributed({ dimension, value, accountId }: { dimension: string; value:
   const { linkTo } = useSession();
   const tag = dimension.startsWith('tag:') ? dimension.replace('tag:', '') : undefined;
   if (dimension === 'policy-verdict') return VERDICTS[value] ?? value;
+  if (dimension === 'child') return <span title={value}>{describeChild(value)}</span>;
   const filters = dimension === 'user' ? { user: value } : tag && { tag: `${tag}=${value}` };
   return filters ? <Link to={linkTo('requests', accountId) + writeFilters({ ...filters, range: '30d' })}>{value}</Link> : value;
 }

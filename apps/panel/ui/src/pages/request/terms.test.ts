@@ -78,6 +78,18 @@ test('a billed request also costs the prices of a request and its images, and on
   expect(sumTerms(listTerms({ usage: none }, price))).toBe(0n);
 });
 
+test('an item of a service costs its units and no tokens', () => {
+  const none = { ...USAGE, promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+  const price = { version: 1, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0', requestPicoUsd: '2000000000' };
+  expect(listTerms({ usage: { ...none, quantity: 7 } }, price)).toEqual([
+    {
+      ...{ name: 'Units', note: 'counted by the service', count: 7, unit: 'unit' },
+      ...{ pricePicoUsd: 2_000_000_000n, amountPicoUsd: 14_000_000_000n },
+    },
+  ]);
+  expect(sumTerms(listTerms({ usage: { ...none, quantity: 0 } }, price))).toBe(0n);
+});
+
 test('the sum is exact where a float is not', () => {
   const tokens = fc.nat({ max: 2 ** 31 - 1 });
   const price = fc.bigInt({ min: 0n, max: 10n ** 18n });

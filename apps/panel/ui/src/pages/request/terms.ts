@@ -9,7 +9,7 @@ export interface Term {
   note: string;
   /** Tokens, unless there is a `unit`. */
   count: number;
-  unit?: 'request' | 'image';
+  unit?: 'request' | 'image' | 'unit';
   pricePicoUsd: bigint;
   amountPicoUsd: bigint;
 }
@@ -23,9 +23,23 @@ const SOURCES = {
 
 /**
  * The terms of a cost: counts times prices, to the pico-dollar. Tokens of a cache are part of the prompt, reasoning tokens of the output. A
- * bill without tokens is of a request that costs nothing.
+ * bill without tokens is of a request that costs nothing. An item of a service has units and no tokens.
  */
 export function listTerms({ usage }: Pick<RequestBill, 'usage'>, price: PinnedPrice): Term[] {
+  const { quantity } = usage;
+  if (quantity !== undefined) {
+    const pricePicoUsd = BigInt(price.requestPicoUsd ?? 0);
+    return [
+      {
+        name: 'Units',
+        note: 'counted by the service',
+        count: quantity,
+        unit: 'unit',
+        pricePicoUsd,
+        amountPicoUsd: BigInt(quantity) * pricePicoUsd,
+      },
+    ];
+  }
   const { terms, tier } = priceUsage(usage, parsePrice(price));
   const reasoning = usage.reasoningTokens > 0 ? `, ${count(usage.reasoningTokens)} of it reasoning` : '';
   const ofTier = tier === undefined ? '' : `, tier ${tier}`;
@@ -77,7 +91,7 @@ export function asText(request: BilledRequest): string {
   const head = [
     `request ${request.requestId}`,
     ...(request.traceId ? [`trace ${request.traceId}`] : []),
-    `model ${request.model}${request.upstream ? ` at ${request.upstream}` : ''}`,
+    `${settlement?.usage.quantity === undefined ? 'model' : 'item'} ${request.model}${request.upstream ? ` at ${request.upstream}` : ''}`,
     `started ${request.reservedAt}`,
     `held ${exactUsd(BigInt(request.heldPicoUsd))}`,
   ];

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
-import type { BilledRequest } from '../../../../src/shapes/billing.js';
+import type { BilledRequest, RequestBill } from '../../../../src/shapes/billing.js';
 import type { EndedRequest } from '../../../../src/shapes/overview.js';
 import { REASONS } from '../../data/outcomes.js';
-import { count } from '../../format/numbers.js';
+import { count, plural } from '../../format/numbers.js';
 import { Moment } from '../../parts/moment.js';
 import { Money } from '../../parts/money.js';
 import { Card, Skeleton } from '../../parts/page.js';
@@ -102,7 +102,7 @@ function billSteps(request: BilledRequest, activity: EndedRequest | undefined): 
     title: reaped ? 'Corrected by a late settlement' : `${REASONS[reason].name}, settled`,
     about: (
       <>
-        <Money pico={settlement.costPicoUsd} exact /> for {count(usage.promptTokens)} prompt and {count(usage.outputTokens)} output tokens
+        <Money pico={settlement.costPicoUsd} exact /> for {describeUsage(usage)}
         {settledBy && `, settled by ${SETTLERS[settledBy]}`}.
       </>
     ),
@@ -120,4 +120,9 @@ function billSteps(request: BilledRequest, activity: EndedRequest | undefined): 
     tone: 'warn',
   };
   return [held, reaping, charge];
+}
+
+function describeUsage({ quantity, promptTokens, outputTokens }: RequestBill['usage']): string {
+  if (quantity !== undefined) return plural(quantity, 'unit');
+  return `${count(promptTokens)} prompt and ${count(outputTokens)} output tokens`;
 }

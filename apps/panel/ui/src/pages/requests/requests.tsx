@@ -3,7 +3,7 @@ import type { ListedRequest, RequestListReply } from '../../../../src/shapes/req
 import { ApiError, usePages, withQuery } from '../../data/api.js';
 import { type Filters, readSeconds, useFilters, useSpan } from '../../data/filters.js';
 import { useNames, useSession } from '../../data/session.js';
-import { count, decimalsForAll, readUsd } from '../../format/numbers.js';
+import { count, decimalsForAll, plural, readUsd } from '../../format/numbers.js';
 import { Button, ButtonLink } from '../../parts/button.js';
 import { CopyLine } from '../../parts/copy-line.js';
 import { EndedCell } from '../../parts/ended-cell.js';
@@ -121,8 +121,14 @@ export function Requests() {
                 );
               },
             },
-            { head: 'Prompt', align: 'end', wide: true, sort: 'promptTokens', cell: ({ usage }) => usage && count(usage.promptTokens) },
-            { head: 'Output', align: 'end', wide: true, sort: 'outputTokens', cell: ({ usage }) => usage && count(usage.outputTokens) },
+            {
+              head: 'Prompt',
+              align: 'end',
+              wide: true,
+              sort: 'promptTokens',
+              cell: ({ usage }) => usage && (usage.quantity === undefined ? count(usage.promptTokens) : ''),
+            },
+            { head: 'Output', align: 'end', wide: true, sort: 'outputTokens', cell: ({ usage }) => usage && describeOutput(usage) },
             {
               head: 'Took',
               align: 'end',
@@ -198,4 +204,9 @@ function NoRequests() {
       <CopyLine text={'curl $TOLLGATE_URL/v1/chat/completions -H "authorization: Bearer $TOLLGATE_KEY" …'} />
     </Empty>
   );
+}
+
+/** Tokens, or the units of an item of a service. */
+function describeOutput({ quantity, outputTokens }: NonNullable<ListedRequest['usage']>): string {
+  return quantity === undefined ? count(outputTokens) : plural(quantity, 'unit');
 }

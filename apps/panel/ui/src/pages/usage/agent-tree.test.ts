@@ -2,7 +2,7 @@ import { listAgentTree } from './agent-tree.js';
 import type { GroupSum } from './sums.js';
 
 function agent(id: string, cost: bigint, parentAgent?: string): GroupSum {
-  const sum = { id, requests: 1, promptTokens: 0, cachedTokens: 0, writtenTokens: 0, outputTokens: 0, cost };
+  const sum = { id, requests: 1, promptTokens: 0, cachedTokens: 0, writtenTokens: 0, outputTokens: 0, units: 0, cost };
   return parentAgent === undefined ? sum : { ...sum, parentAgent };
 }
 

@@ -10,6 +10,7 @@ const row = (model: string, requests: number, costPicoUsd: string): UsageRow => 
   cacheWriteTokens: 3 * requests,
   cacheWrite1hTokens: 2 * requests,
   outputTokens: 2 * requests,
+  quantity: 7 * requests,
   reasoningTokens: 0,
   costPicoUsd,
   forfeitedPicoUsd: '0',
@@ -18,8 +19,26 @@ const row = (model: string, requests: number, costPicoUsd: string): UsageRow => 
 test('rows of one group are added over time, the most expensive first, to the last digit', () => {
   const sums = sumRows([row('a', 1, '9007199254740993'), row('b', 2, '9007199254740995'), row('a', 1, '1')], 'model');
   expect(sums).toEqual([
-    { id: 'b', requests: 2, promptTokens: 20, cachedTokens: 2, writtenTokens: 10, outputTokens: 4, cost: 9_007_199_254_740_995n },
-    { id: 'a', requests: 2, promptTokens: 20, cachedTokens: 2, writtenTokens: 10, outputTokens: 4, cost: 9_007_199_254_740_994n },
+    {
+      id: 'b',
+      requests: 2,
+      promptTokens: 20,
+      cachedTokens: 2,
+      writtenTokens: 10,
+      outputTokens: 4,
+      units: 14,
+      cost: 9_007_199_254_740_995n,
+    },
+    {
+      id: 'a',
+      requests: 2,
+      promptTokens: 20,
+      cachedTokens: 2,
+      writtenTokens: 10,
+      outputTokens: 4,
+      units: 14,
+      cost: 9_007_199_254_740_994n,
+    },
   ]);
   expect(sumTotal(sums)).toEqual({
     id: '',
@@ -28,6 +47,7 @@ test('rows of one group are added over time, the most expensive first, to the la
     cachedTokens: 4,
     writtenTokens: 20,
     outputTokens: 8,
+    units: 28,
     cost: 18_014_398_509_481_989n,
   });
 });

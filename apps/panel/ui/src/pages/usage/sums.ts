@@ -12,6 +12,8 @@ export interface GroupSum {
   /** Written to caches, for any time. */
   writtenTokens: number;
   outputTokens: number;
+  /** Units of items of services. */
+  units: number;
   cost: bigint;
 }
 
@@ -26,6 +28,7 @@ export function sumRows(rows: UsageRow[], group: Group): GroupSum[] {
       add(sums.get(id) ?? { ...emptySum(id), ...(group === 'agent' && row.parentAgent && { parentAgent: row.parentAgent }) }, {
         ...row,
         writtenTokens,
+        units: row.quantity ?? 0,
         cost: BigInt(row.costPicoUsd),
       }),
     );
@@ -38,7 +41,7 @@ export function sumTotal(sums: GroupSum[]): GroupSum {
 }
 
 function emptySum(id: string): GroupSum {
-  return { id, requests: 0, promptTokens: 0, cachedTokens: 0, writtenTokens: 0, outputTokens: 0, cost: 0n };
+  return { id, requests: 0, promptTokens: 0, cachedTokens: 0, writtenTokens: 0, outputTokens: 0, units: 0, cost: 0n };
 }
 
 function add(sum: GroupSum, more: Omit<GroupSum, 'id' | 'parentAgent'>): GroupSum {
@@ -50,6 +53,7 @@ function add(sum: GroupSum, more: Omit<GroupSum, 'id' | 'parentAgent'>): GroupSu
     cachedTokens: sum.cachedTokens + more.cachedTokens,
     writtenTokens: sum.writtenTokens + more.writtenTokens,
     outputTokens: sum.outputTokens + more.outputTokens,
+    units: sum.units + more.units,
     cost: sum.cost + more.cost,
   };
 }

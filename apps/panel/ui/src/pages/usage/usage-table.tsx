@@ -1,6 +1,7 @@
 import { type ReactNode, useMemo } from 'react';
 import { Link } from 'wouter';
 import { GROUPS, type Group, sortRows, useFilters } from '../../data/filters.js';
+import { renderUnits, useUnits } from '../../data/units.js';
 import { describeChange } from '../../data/usage-rows.js';
 import { count, decimalsForAll } from '../../format/numbers.js';
 import { Money } from '../../parts/money.js';
@@ -32,6 +33,8 @@ export function UsageTable({ sums, total, before, group, formatName, linkTo }: U
   const sort = filters.sort ?? FIRST_SORT;
   const isTree = group === 'agent' && sort === FIRST_SORT;
   const rows = useMemo(() => sums && listRows(sums, group), [sums, group]);
+  const unitName = useUnits();
+  const showsUnits = (total?.units ?? 0) !== 0;
   const showsWrites = (total?.writtenTokens ?? 0) !== 0;
   const decimals = decimalsForAll(sums?.map(({ cost }) => cost) ?? []);
   const earlier = useMemo(() => before && new Map(before.map(({ id, cost }) => [id, cost])), [before]);
@@ -67,6 +70,15 @@ export function UsageTable({ sums, total, before, group, formatName, linkTo }: U
       cell: (row: GroupSum) => count(row[field]),
       foot: (row: GroupSum) => count(row[field]),
     })),
+    ...(showsUnits
+      ? [
+          {
+            ...{ head: 'Units', align: 'end' as const, wide: true, sort: 'units' },
+            cell: ({ id, units }: GroupSum) => (units === 0 ? '' : renderUnits(units, group === 'model' ? unitName(id) : undefined)),
+            foot: ({ units }: GroupSum) => count(units),
+          },
+        ]
+      : []),
     {
       head: 'Cost',
       align: 'end',
@@ -111,6 +123,7 @@ const VALUES = {
   cachedTokens: ({ cachedTokens }: GroupSum) => cachedTokens,
   writtenTokens: ({ writtenTokens }: GroupSum) => writtenTokens,
   outputTokens: ({ outputTokens }: GroupSum) => outputTokens,
+  units: ({ units }: GroupSum) => units,
   cost: ({ cost }: GroupSum) => cost,
 };
 

@@ -1,6 +1,7 @@
 import { useCallback, useMemo } from 'react';
 import type { UsageRow } from '../../../../src/shapes/billing.js';
 import { withQuery } from '../../data/api.js';
+import { describeChild } from '../../data/child-words.js';
 import {
   changeFilters,
   type Filters,
@@ -91,6 +92,7 @@ export function Usage() {
       project: projectName,
       ending: reasonName,
       key: nameKey,
+      child: describeChild,
     };
     return names[group]?.(id) ?? id;
   };
