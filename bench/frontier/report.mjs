@@ -16,7 +16,8 @@ import { sustainedRate } from './search.mjs';
  * @typedef {{ settings: { bounds: number[], modes: string[], rounds: number, steps: number, seconds: number, leadSeconds: number,
  *   warmUpSeconds: number }, prices: import('./paper.mjs').Prices, samples: Sample[],
  *   roundsDone: number, memoryMb: Record<string, Record<string, number>>,
- *   money: Money[], growth?: string, out: string }} Result
+ *   money: Money[], growth?: string, out: string,
+ *   day?: string, machine?: string }} Result
  * @typedef {{ mode: string, target: string, bound: number, rates: number[], rate: number }} Figure the rate of each round, and their median
  */
 
@@ -26,10 +27,15 @@ const FULL = { core: 0.9, machine: 0.93 };
 const SHARD_CORES = 8;
 const REPLICAS = [1, 10, 100];
 
-/** Prints the report, and writes it with its charts and raw measurements to `results`. @param {Result} result */
-export async function saveFrontier(result) {
-  const day = new Date().toISOString().slice(0, 10);
-  const name = `${day}-${result.out}`;
+/**
+ * Prints the report, and writes it with its charts and raw measurements to `results`. A result that was read from there has its day and
+ * machine.
+ *
+ * @param {Result} measured
+ */
+export async function saveFrontier(measured) {
+  const result = { day: new Date().toISOString(), machine: describeMachine(), ...measured };
+  const name = `${result.day.slice(0, 10)}-${result.out}`;
   const figures = findFigures(result);
   const report = renderReport(result, figures, name);
   console.log(report);
@@ -60,7 +66,7 @@ function findFigures({ settings, samples, roundsDone }) {
 }
 
 /** @param {Result} result @param {Figure[]} figures @param {string} name */
-function renderReport({ settings, prices, samples, roundsDone, memoryMb, money, growth }, figures, name) {
+function renderReport({ settings, prices, samples, roundsDone, memoryMb, money, growth, machine }, figures, name) {
   const { rounds, steps, seconds, leadSeconds } = settings;
   const top = Math.max(...settings.bounds);
   const known = figures
@@ -69,7 +75,7 @@ function renderReport({ settings, prices, samples, roundsDone, memoryMb, money, 
   const noise = samples.map((sample) => sample.noise);
   return [
     `# ${name.slice(0, 10)}: the frontier, with money on`,
-    `Machine: ${describeMachine()}. Load generator, upstream, targets, Postgres and NATS share it: compare within this run.`,
+    `Machine: ${machine}. Load generator, upstream, targets, Postgres and NATS share it: compare within this run.`,
     `Method: \`docs/frontier.md\`. ${roundsDone} of ${rounds} rounds of at most ${steps} measurements of ${seconds} s ` +
       `(after ${leadSeconds} s of the same load) for each target and mode, in turn; ${samples.length} measurements. Median of the rounds, lowest and highest. ` +
       `Others took ${percent(median(noise))} of the machine (median; at most ${percent(Math.max(...noise))}); ` +
@@ -78,6 +84,9 @@ function renderReport({ settings, prices, samples, roundsDone, memoryMb, money, 
       `${mode === 'plain' ? 'Requests' : 'Streams'} a second, of 64 tokens each, with a 99th percentile of at most:`,
       renderRates(figures.filter((figure) => figure.mode === mode)),
     ]),
+    'The same from the measurements of all rounds together: the rate that keeps the bound, and the next higher one that was measured. The ' +
+      'limit lies between them, as far as the noise allows.',
+    renderBrackets(settings, samples),
     'Ratios of these medians, and of the CPU time of a request at the highest rates (“none” against any rate has no ratio):',
     renderRatios(figures, known),
     `![Rates by bound](${name}-rates.svg)`,
@@ -142,14 +151,31 @@ function renderRates(figures) {
   const find = (/** @type {string} */ target, /** @type {number} */ bound) =>
     figures.find((one) => one.target === target && one.bound === bound);
   const cell = (/** @type {Figure | undefined} */ figure) => {
-    if (figure === undefined || Math.max(...figure.rates) === 0) return 'none';
-    const [low, high] = [Math.min(...figure.rates), Math.max(...figure.rates)];
+    const [low, high] = [Math.min(...(figure?.rates ?? [])), Math.max(...(figure?.rates ?? []))];
+    if (figure === undefined || high === 0) return 'none';
     return figure.rates.length < 2 ? format(figure.rate) : `${format(figure.rate)} (${format(low)}–${format(high)})`;
   };
   return markdown(
     ['target', ...bounds.map((bound) => `${bound} ms`)],
     targets.map((target) => [target, ...bounds.map((bound) => cell(find(target, bound)))]),
   );
+}
+
+/** @param {Result['settings']} settings @param {Sample[]} samples */
+function renderBrackets({ modes, bounds }, samples) {
+  const targets = [...new Set(samples.map(({ target }) => target))];
+  const rows = modes.flatMap((mode) =>
+    targets.map((target) => {
+      const own = samples.filter((one) => one.mode === mode && one.target === target);
+      const cells = bounds.map((bound) => {
+        const rate = sustainedRate(own, bound) ?? 0;
+        const above = own.filter((one) => one.rate > rate).map((one) => one.rate);
+        return `${format(rate)} – ${above.length === 0 ? '' : format(Math.min(...above))}`;
+      });
+      return [mode, target, ...cells];
+    }),
+  );
+  return markdown(['load', 'target', ...bounds.map((bound) => `${bound} ms`)], rows);
 }
 
 /** Compares one process with each other target. @param {Figure[]} figures @param {{ figure: Figure, sample: Sample }[]} known */
@@ -257,11 +283,11 @@ function findLimit(samples, { mode, target, rate, bound }) {
 }
 
 /** All measurements, one a line. @param {Result} result @param {Figure[]} figures */
-function renderRaw({ settings, prices, samples, roundsDone, memoryMb, money, growth }, figures) {
+function renderRaw({ day, machine, settings, prices, samples, roundsDone, memoryMb, money, growth, out }, figures) {
   const rounded = (/** @type {string} */ _name, /** @type {unknown} */ value) =>
-    typeof value === 'number' ? Number(value.toPrecision(4)) : value;
+    typeof value === 'number' ? Number(value.toPrecision(5)) : value;
   const lines = (/** @type {unknown[]} */ rows) => rows.map((row) => `\n    ${JSON.stringify(row, rounded)}`).join(',');
-  const head = { day: new Date().toISOString(), machine: describeMachine(), settings, prices, roundsDone, memoryMb, money, growth };
+  const head = { day, machine, out, settings, prices, roundsDone, memoryMb, money, growth };
   const text = JSON.stringify(head, undefined, 2).slice(0, -2);
   return `${text},\n  "figures": [${lines(figures)}\n  ],\n  "samples": [${lines(samples)}\n  ]\n}`;
 }
@@ -271,7 +297,7 @@ function percent(share) {
   return `${(100 * share).toFixed(0)} %`;
 }
 
-/** @param {number} value */
+/** A rate of 0 is none. @param {number} value */
 function format(value) {
-  return Math.round(value).toLocaleString('en');
+  return value === 0 ? 'none' : Math.round(value).toLocaleString('en');
 }

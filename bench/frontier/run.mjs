@@ -5,9 +5,11 @@
  *   node bench/frontier/run.mjs [--quick] [--bounds 5,10,25,50,100] [--modes plain,streamed] [--targets direct,minimal,portkey,split,all]
  *                               [--rounds N] [--steps N] [--seconds S] [--warm-up S] [--minutes M] [--curves accounts,keys,streams,settlements]
  *                               [--core-hour USD] [--gb-hour USD] [--disk-gb-month USD] [--journal-months N] [--utilization SHARE] [--out NAME]
+ *   node bench/frontier/run.mjs --render FILE      the report of a raw file again, with the prices of the command
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../../scripts/local/build.ts';
@@ -41,6 +43,7 @@ const { values: flags } = parseArgs({
     'journal-months': { type: 'string', default: '12' },
     utilization: { type: 'string', default: '0.5' },
     out: { type: 'string' },
+    render: { type: 'string' },
   },
 });
 const settings = {
@@ -85,6 +88,10 @@ try {
 
 /** @returns {Promise<number>} the exit code: 1 when the ledger is off by a pico-dollar, or a reply was faulty */
 async function main() {
+  if (flags.render) {
+    await saveFrontier({ ...JSON.parse(readFileSync(flags.render, 'utf8')), prices });
+    return 0;
+  }
   await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise<unknown>} */ work) => work() });
   const targets = await startTargets();
   const loader = startLoader((code) => {

@@ -141,8 +141,8 @@ export function chartCurves(points) {
 }
 
 /**
- * The rate that each target sustains by bound: a point for the median of the rounds, a line from the lowest to the highest. A target that
- * keeps a bound at no rate has no point there.
+ * The rate that each target sustains by bound: a point for the median of the rounds, a line from the lowest to the highest, as
+ * far as they keep the bound at any rate. A target whose median is none has no point there.
  *
  * @param {import('../frontier/report.mjs').Figure[]} figures @returns {Promise<string>}
  */
@@ -151,7 +151,7 @@ export function chartFrontier(figures) {
     .filter(({ rate }) => rate > 0)
     .map(({ mode, target, bound, rates, rate }) => ({
       ...{ load: MODE_TITLES[mode], target, bound: `${bound} ms`, rate },
-      ...{ low: Math.max(1, Math.min(...rates)), high: Math.max(...rates) },
+      ...{ low: Math.min(...rates.filter((one) => one > 0)), high: Math.max(...rates) },
     }));
   const x = { field: 'bound', type: 'nominal', sort: null, axis: { title: 'bound of the 99th percentile', labelAngle: 0 } };
   const xOffset = { field: 'target', type: 'nominal', sort: null };

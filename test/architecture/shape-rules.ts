@@ -200,9 +200,9 @@ export const citationsResolve: ShapeRule = (files) => {
 };
 
 const FILE_NAMES = /(?<![\w./@-])((?:[\w.-]+\/)*[\w.-]*[\w-]\.(?:md|ts|mjs|ya?ml|sql|prisma|conf))(?![\w-])/g;
-/** Patterns such as `.test.ts`, generated files, and names in examples. */
+/** Patterns such as `.test.ts`, generated files, results of runs (whose links documentation.test.ts checks), and names in examples. */
 const FOREIGN_FILES =
-  /^[.-][\w.-]+$|^(\.\.?\/)?(\.local\/|node_modules\/|dist\/|charts\/)|^docs\/conformance\.md$|^(values|tenants)\.yaml$|^hello\.mjs$/;
+  /^[.-][\w.-]+$|^(\.\.?\/)?(\.local\/|node_modules\/|dist\/|charts\/)|^(\.\.\/)*bench\/results\/|^docs\/conformance\.md$|^(values|tenants)\.yaml$|^hello\.mjs$/;
 const ANCHORS = /([\w./-]+\.md)#([\w-]+)/g;
 const HEADINGS = /([\w./-]+\.md), ["“«]([^"”»]+)["”»]/g;
 const RULE_IDS = /(?<![\w/.-])([A-Z]-\d+[a-i]?)(?![\w-])/g;
