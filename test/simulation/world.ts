@@ -1,5 +1,6 @@
 import type { ReserveRequest } from '#contracts/billing/holds.js';
 import type { Ticket } from '#contracts/inference.js';
+import { listChain } from '#contracts/rules/child-path.js';
 import { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import { isContent } from '#inference/stream-event.js';
@@ -446,6 +447,8 @@ class World {
         else this.tally.hold(story, BigInt(amountPicoUsd));
         if (keyId !== story.keyId) this.faults.push(`${requestId}: held for another key`);
         if (reserve.attribution?.child !== story.child) this.faults.push(`${requestId}: held for another child key`);
+        const levels = story.child === undefined ? undefined : listChain(story.child).length;
+        if (reserve.childLimitsPicoUsd?.length !== levels) this.faults.push(`${requestId}: held without the limits of its child keys`);
         if (story.holdId !== undefined && story.holdId !== holdId) this.faults.push(`${requestId}: two holds`);
         story.heldAt = Date.now();
         story.holdId = holdId;
