@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
+import { readChangelog } from './changelog/read-fragments.ts';
 import { compareInterfaces } from './compatibility/compare-interfaces.ts';
 import { type Accepted, judgeDifferences } from './compatibility/judge-differences.ts';
 import { type Interfaces, readInterfaces } from './compatibility/read-interfaces.ts';
@@ -23,10 +24,12 @@ else check(readInterfaces(from ?? ROOT));
 function check(now: Interfaces): void {
   const before = JSON.parse(readFileSync(RELEASED, 'utf8')) as Interfaces;
   const accepted = (parse(readFileSync(ACCEPTED, 'utf8')) ?? []) as Accepted[];
-  const faults = judgeDifferences(compareInterfaces(before, now), accepted, readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'));
+  const faults = judgeDifferences(compareInterfaces(before, now), accepted, readChangelog(ROOT));
   for (const fault of faults) process.stdout.write(`${fault}\n`);
   if (faults.length === 0) return;
-  process.stdout.write('docs/stability.md says what may change. Announce a difference in CHANGELOG.md and name it in accepted.yaml.\n');
+  process.stdout.write(
+    'docs/stability.md says what may change. Announce a difference in a file of changes/ and name it in accepted.yaml.\n',
+  );
   process.exitCode = 1;
 }
 

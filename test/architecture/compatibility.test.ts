@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
+import { readChangelog } from '../../scripts/changelog/read-fragments.ts';
 import { compareInterfaces } from '../../scripts/compatibility/compare-interfaces.ts';
 import { type Accepted, judgeDifferences } from '../../scripts/compatibility/judge-differences.ts';
 import { type Interfaces, readInterfaces } from '../../scripts/compatibility/read-interfaces.ts';
@@ -12,7 +13,7 @@ const now = readInterfaces('.');
 
 test('every breaking difference from the last release is announced (node scripts/compatibility.ts prints the others)', () => {
   const accepted = (parse(readFileSync(`${FOLDER}/accepted.yaml`, 'utf8')) ?? []) as Accepted[];
-  expect(judgeDifferences(compareInterfaces(released, now), accepted, readFileSync('CHANGELOG.md', 'utf8'))).toEqual([]);
+  expect(judgeDifferences(compareInterfaces(released, now), accepted, readChangelog('.'))).toEqual([]);
 });
 
 test('the interfaces of the last release are those of the version (node scripts/compatibility.ts --released writes them)', () => {
