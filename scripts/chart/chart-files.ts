@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { valuesText, withValues } from './chart-values.ts';
 import { COMPONENTS, type KubernetesObject, LAYOUTS, type Layout, renderObjects } from './render-objects.ts';
 import { anyEnabled, guarded, mapLines } from './template-lines.ts';
+import { valuesSchema } from './values-schema.ts';
 
 const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
@@ -36,12 +37,14 @@ export function chartFiles(): Record<string, string> {
     appVersion: version,
     kubeVersion: KUBERNETES,
   };
+  const values = valuesText(
+    LAYOUTS.flatMap((layout) => renderObjects([WORKLOAD], layout)),
+    COMPONENTS,
+  );
   return {
     'Chart.yaml': stringify(chart),
-    'values.yaml': valuesText(
-      LAYOUTS.flatMap((layout) => renderObjects([WORKLOAD], layout)),
-      COMPONENTS,
-    ),
+    'values.yaml': values,
+    'values.schema.json': `${JSON.stringify(valuesSchema(parse(values)), null, 2)}\n`,
     ...joinLayouts(layoutTemplates('base'), layoutTemplates('one-process')),
   };
 }

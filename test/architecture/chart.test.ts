@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
 import { parse, parseAllDocuments } from 'yaml';
 import { chartFiles } from '../../scripts/chart/chart-files.ts';
 import { COMPONENTS, hasKubectl, type KubernetesObject, LAYOUTS, renderObjects } from '../../scripts/chart/render-objects.ts';
@@ -75,6 +76,34 @@ withChart('values reach their places; the tag of the image is by default that of
     hostnames: ['ai.example.org'],
   });
   expect(find('ServiceAccount', 'panel')?.imagePullSecrets).toEqual([{ name: 'registry' }]);
+});
+
+withChart('the schema takes the values of the chart and of the clusters above, and refuses misspelled and wrong ones', () => {
+  const accepts = new Ajv({ strict: true, allowUnionTypes: true }).compile(JSON.parse(chart['values.schema.json'] ?? '') as object);
+  const faults = (change: (values: ChartValues) => void) => {
+    const values = parse(chart['values.yaml'] ?? '') as ChartValues;
+    change(values);
+    return accepts(values) ? [] : (accepts.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+  };
+  expect(faults(() => {})).toEqual([]);
+  expect(faults((values) => Object.assign(values, { global: { any: 1 }, imagePullSecrets: [{ name: 'registry' }] }))).toEqual([]);
+  expect(
+    faults((values) => Object.assign(values.gateway as object, { replicas: 7, env: [{ name: 'LOG_LEVEL', value: 'debug' }] })),
+  ).toEqual([]);
+  expect(faults((values) => Object.assign(values, { gatway: {} }))).toEqual([' must NOT have additional properties']);
+  expect(faults((values) => Object.assign(values.gateway as object, { replica: 2 }))).toEqual([
+    '/gateway must NOT have additional properties',
+  ]);
+  expect(faults((values) => Object.assign(values.billing as object, { replicas: '2' }))).toEqual(['/billing/replicas must be integer']);
+  expect(faults((values) => Object.assign(values.panel as object, { env: [{ name: 'A', value: 4 }] }))).toEqual([
+    '/panel/env/0/value must be string',
+  ]);
+  expect(faults((values) => Object.assign(values.components, { redis: { enabled: true } }))).toEqual([
+    '/components must NOT have additional properties',
+  ]);
+  expect(faults((values) => Object.assign(values, { panelUrl: 'panel.example.com' }))).toEqual([
+    '/panelUrl must match pattern "^https?://[^/]+$"',
+  ]);
 });
 
 test('a template in another form than those of the generator is refused', () => {
