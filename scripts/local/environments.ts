@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from './project.mjs';
+import { PACKAGED, ROOT } from './project.mjs';
 
 type Variables = Record<string, string>;
 /** Variables for every process: paths, locale and certificates, but no settings of Tollgate and no secrets. */
@@ -28,8 +29,12 @@ export function serviceEnvironment(service: string, variables: string[], environ
   return pick(environment, (name) => COMMON.test(name) || (isRead(name) && !WITHHELD.test(name)));
 }
 
+/** Names of the settings of each service, in the npm package. */
+export const SETTINGS_FILE = 'dist/settings.json';
+
 /** Names of the settings of a service. `dist` must be built. */
 export async function readSettings(service: string): Promise<string[]> {
+  if (PACKAGED) return JSON.parse(readFileSync(join(ROOT, SETTINGS_FILE), 'utf8'))[service];
   const [{ listVariables }, settings] = await Promise.all([
     import(join(ROOT, 'dist/libs/config/src/load-config.js')) as Promise<typeof import('#config/load-config.js')>,
     import(join(ROOT, `dist/apps/${service}/src/${service}.config.js`)) as Promise<Record<string, new () => object>>,

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import { unpackDebianPackages } from './debian-packages.ts';
 import { PROBE_TIMEOUT_MS } from './ports.ts';
 import { findOnPath, isExecutable, ROOT, StartError, TOOLS } from './project.mjs';
@@ -46,7 +46,7 @@ export async function findNatsServer({ step }: Pick<Status, 'step'>): Promise<st
   if (!isExecutable(BINARY)) {
     await step('nats-server', async () => {
       await fetchPackage();
-      return 'unpacked Debian’s package under .local/tools';
+      return `unpacked Debian’s package under ${relative('.', TOOLS)}`;
     });
   }
   return BINARY;

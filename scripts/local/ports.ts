@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { reservePort } from './port-reservations.ts';
-import { StartError } from './project.mjs';
+import { COMMAND, StartError } from './project.mjs';
 
 // Below the ports of outgoing connections: one of those could take a service's port while the service restarts.
 const FIRST = 20_000;
@@ -45,7 +45,7 @@ export async function claimPort(port: number, advice: string): Promise<void> {
 
 /** Advice for a port in use, which the setting `name` chooses. */
 export function otherPort(name: string, port: number): string {
-  return `choose another: ${name}=${port < 65_535 ? port + 1 : 8080} npm start`;
+  return `choose another: ${name}=${port < 65_535 ? port + 1 : 8080} ${COMMAND}`;
 }
 
 async function isFree(port: number): Promise<boolean> {

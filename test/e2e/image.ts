@@ -4,8 +4,6 @@ import { dirname, join, resolve } from 'node:path';
 import { findDebianTool } from '../../scripts/local/debian-tool.ts';
 import type { Program } from '../../scripts/local/supervisor.ts';
 
-/** Debian's packages of the base image. Busybox stands for its shell and tools. */
-const BASE_PACKAGES = ['busybox-static', 'libc6', 'libgcc-s1', 'libstdc++6', 'tini'];
 /** Stands for apt-get, whose one package is in the base already. */
 const APT_GET = '#!/bin/sh\ncase "$*" in update | "install --yes --no-install-recommends tini") ;; *) exit 1 ;; esac\n';
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
@@ -114,39 +112,16 @@ async function toolFolder(name: string): Promise<string | undefined> {
 
 /** Makes what the Dockerfile expects of its base: a shell, Node with npm, and the libraries that they need. */
 async function makeBase(root: string): Promise<void> {
-  const { unpackDebianPackages } = await import('../../scripts/local/debian-packages.ts');
-  await unpackDebianPackages({ names: BASE_PACKAGES, folder: root });
-  for (const folder of [
-    'dev',
-    'proc',
-    'sys',
-    'tmp',
-    'root',
-    'usr/bin',
-    'usr/local/bin',
-    'usr/local/lib/node_modules',
-    dirname(CERTIFICATES),
-  ])
-    mkdirSync(join(root, folder), { recursive: true });
-  runSync('chmod', ['1777', join(root, 'tmp')]);
+  const { writeImageBase } = await import('../../scripts/image/image-base.ts');
+  await writeImageBase(root, ['busybox-static']); // stands for the shell and the tools
+  for (const folder of ['usr/bin', 'usr/local/lib/node_modules', dirname(CERTIFICATES)]) mkdirSync(join(root, folder), { recursive: true });
   runSync('chroot', [root, '/bin/busybox', '--install', '-s', '/bin']);
   symlinkSync('../../bin/env', join(root, 'usr/bin/env'));
-  cpSync(process.execPath, join(root, 'usr/local/bin/node'));
   const npm = dirname(dirname(realpathSync(runSync('sh', ['-c', 'command -v npm']).trim())));
   cpSync(npm, join(root, 'usr/local/lib/node_modules/npm'), { recursive: true, dereference: true });
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(root, 'usr/local/bin/npm'));
   writeFileSync(join(root, 'usr/bin/apt-get'), APT_GET, { mode: 0o755 });
-  mkdirSync(join(root, 'var/lib/dpkg'), { recursive: true });
-  cpSync(realpathSync('/etc/os-release'), join(root, 'etc/os-release'));
-  // The state of packages that are installed, of which `apt-get install` would have written the line that is put in front.
-  const state = runSync('apt-cache', ['show', '--no-all-versions', ...BASE_PACKAGES]).replaceAll(
-    /^Package: /gm,
-    'Status: install ok installed\n$&',
-  );
-  writeFileSync(join(root, 'var/lib/dpkg/status'), state);
   if (existsSync(CERTIFICATES)) cpSync(realpathSync(CERTIFICATES), join(root, CERTIFICATES));
-  writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/home/node:/bin/sh\n');
-  writeFileSync(join(root, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
 }
 
 function runSync(command: string, args: string[], options: { cwd?: string; env?: Record<string, string> } = {}): string {

@@ -1,6 +1,6 @@
 import { IsString } from 'class-validator';
 
-/** Settings of the command line. Without an address or a credential it is read from `.local/`, where `npm start` writes it. */
+/** Settings of the command line. Without an address or a credential it is read from `.local/` or `.tollgate/`, where `npm start` or `tollgate-server` writes it. */
 export class CliConfig {
   @IsString() natsUrl = '';
   @IsString() natsCliPassword = '';

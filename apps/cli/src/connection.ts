@@ -14,14 +14,16 @@ const ANSWER_TIMEOUT_MS = 5_000;
 
 type ConnectionSettings = Omit<NatsAccess, 'user'>;
 
-/** Returns the settings, or those that `npm start` wrote to `.local/` of `folder`. @throws ConfigError that names missing settings */
+/** Returns the settings, or those that `npm start` wrote to `.local/` of `folder`, or `tollgate-server` to `.tollgate/`. @throws ConfigError that names missing settings */
 export function connectionSettings(config: CliConfig, folder: string): ConnectionSettings {
   const { natsCliSeed: natsSeed, natsCaFile, natsCertFile, natsKeyFile } = config;
   const natsUrl = config.natsUrl || readLocal(folder, 'demo.json')?.natsUrl;
   const natsPassword = config.natsCliPassword || (natsSeed ? '' : readLocal(folder, 'secrets.json')?.natsPasswords?.cli);
   if (!natsUrl || !(natsPassword || natsSeed)) {
     const missing = [...(natsUrl ? [] : ['NATS_URL']), ...(natsPassword || natsSeed ? [] : ['NATS_CLI_SEED or NATS_CLI_PASSWORD'])];
-    throw new ConfigError(`${missing.join(' and ')} not set, and not found in ${folder}/.local, where npm start writes it`);
+    throw new ConfigError(
+      `${missing.join(' and ')} not set, and not found in .local or .tollgate of ${folder}, where npm start and tollgate-server write it`,
+    );
   }
   return natsAccess({ natsUrl, natsUser: USER, natsPassword, natsSeed, natsCaFile, natsCertFile, natsKeyFile });
 }
@@ -70,11 +72,13 @@ interface LocalFile {
 
 /** Undefined when the file does not exist. */
 function readLocal(folder: string, file: string): LocalFile | undefined {
-  const path = join(folder, '.local', file);
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new ConfigError(`cannot read ${path}: ${(error as NodeJS.ErrnoException).code ?? 'not JSON'}`);
+  for (const path of ['.local', '.tollgate'].map((name) => join(folder, name, file))) {
+    try {
+      return JSON.parse(readFileSync(path, 'utf8'));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+        throw new ConfigError(`cannot read ${path}: ${(error as NodeJS.ErrnoException).code ?? 'not JSON'}`);
+    }
   }
+  return undefined;
 }

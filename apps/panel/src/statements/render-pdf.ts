@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { requireAbove } from '#config/find-above.js';
+import { findAbove, requireAbove } from '#config/find-above.js';
 import { MOVEMENT_NAMES } from '#contracts/rules/movement-names.js';
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import type { Statement, StatementLine } from '../shapes/billing.js';
@@ -11,6 +11,8 @@ type Document = InstanceType<typeof import('pdfkit')>;
 
 /** A font of many scripts, of which a file embeds the characters that it shows. */
 const FONTS = 'node_modules/dejavu-fonts-ttf/ttf';
+/** The same files in the npm package of the server. */
+const PACKAGED_FONTS = 'fonts';
 const [PLAIN, BOLD] = ['plain', 'bold'];
 const [TITLE_SIZE, SIZE, SMALL_SIZE] = [16, 8, 6.5];
 /** Points of an A4 page. */
@@ -59,7 +61,7 @@ export async function renderStatementPdf(statement: Statement, accountName: stri
 }
 
 function readFont(name: string): Promise<Buffer> {
-  return readFile(requireAbove(`${FONTS}/${name}.ttf`));
+  return readFile(findAbove(`${PACKAGED_FONTS}/${name}.ttf`) ?? requireAbove(`${FONTS}/${name}.ttf`));
 }
 
 /** Writes the pages of a statement, from top to bottom. */
