@@ -13,7 +13,7 @@ export interface PublishedKeys {
 }
 
 const HEX_32 = /^[0-9a-f]{64}$/;
-export const SIGNATURE = /^[0-9a-f]{128}$/;
+const SIGNATURE = /^[0-9a-f]{128}$/;
 
 /**
  * Parses a file of published keys, and checks that its months are signed and follow one another.

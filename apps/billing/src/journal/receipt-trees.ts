@@ -9,7 +9,7 @@ const PAGE_ROWS = 500;
 /** Accounts whose trees grow at once: each takes about a kilobyte. The rows are read once for each so many accounts. */
 const ACCOUNTS_AT_ONCE = 20_000;
 
-export interface ReceiptPart {
+interface ReceiptPart {
   first: ReceiptPlace;
   root: Buffer;
 }
