@@ -3,12 +3,12 @@ import { join } from 'node:path';
 
 const FOLDER = 'changes';
 /** The heading of what an operator has to do. It comes first. */
-export const ACTION = 'Action required';
+const ACTION = 'Action required';
 const UNRELEASED = '## Unreleased\n';
 const HEADING = /^\*\*(.+)\*\*$/;
 
 /** The parts of a section of the changelog by their headings, each in the lines below it. */
-export type Parts = Map<string, string>;
+type Parts = Map<string, string>;
 
 /** Paths of the fragments: one file for each change since the last release. */
 export function fragmentFiles(root: string): string[] {

@@ -17,7 +17,7 @@ export const IMAGE_FILES = [
   'scripts/prisma',
 ];
 /** Commands of the image, as links to what they are. */
-export const COMMANDS = { tollgate: '/app/dist/apps/cli/bundle/tollgate.cjs' };
+const COMMANDS = { tollgate: '/app/dist/apps/cli/bundle/tollgate.cjs' };
 /** Bundles that `npm start` makes; state of the build; tests; a script that only development needs, with the package that it needs. */
 const LEFT_OUT = /^dist\/apps\/(?!cli)[^/]+\/bundle$|\/(\.stamp|compile-cache)$|\.test\.ts$|^scripts\/prisma\/schema-engine\.ts$/;
 /** Installs the packages that `dependencies` of package.json need, and nothing that only building and testing need. */
