@@ -31,6 +31,8 @@ const DETACHED_FILES = [
   'late-cache-writes',
   'price-rules',
   'late-price-rules',
+  'item-quantities',
+  'late-item-quantities',
 ] as const;
 
 /**

@@ -50,6 +50,8 @@ await request(first.settled, 120, `${M0}-10 10:20Z`);
 await reserve(first.late);
 await settle(first.late, { reason: 'lease-expired' });
 await moveTo(first.late, `${M0}-10 11:20Z`);
+// As an item of a service, so that each file of a month has rows that go.
+await tamper(`UPDATE billing.settlement SET quantity = 0 WHERE hold_id = '${first.late}'`);
 await settle(first.late, { reason: 'completed', usage: makeUsage(7) });
 await tamper(`UPDATE billing.late_settlement SET settled_at = '${M1}-01 00:10Z'`);
 await request(first.endedLater, 30, `${M1}-01 00:20Z`);
