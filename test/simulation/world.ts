@@ -450,7 +450,8 @@ class World {
         const levels = story.child === undefined ? undefined : listChain(story.child).length;
         if (reserve.childLimitsPicoUsd?.length !== levels) this.faults.push(`${requestId}: held without the limits of its child keys`);
         if (story.holdId !== undefined && story.holdId !== holdId) this.faults.push(`${requestId}: two holds`);
-        story.heldAt = Date.now();
+        // A repeated reserve finds the hold as it is.
+        if (story.holdId === undefined) story.heldAt = Date.now();
         story.holdId = holdId;
         story.amount = BigInt(amountPicoUsd);
         this.byHold.set(holdId, story);
