@@ -20,13 +20,13 @@ function clusterValues(oneProcess: boolean): object {
   return { oneProcess, image: { tag: 'local' }, components: Object.fromEntries(enabled) };
 }
 
-test('the chart’s values have the form of its schema', { skip: noKubectl }, () => {
+void test('the chart’s values have the form of its schema', { skip: noKubectl }, () => {
   const files = chartFiles();
   const check = new Ajv({ strict: true, allowUnionTypes: true }).compile(JSON.parse(files['values.schema.json'] ?? ''));
   assert.ok(check(parse(files['values.yaml'] ?? '')), JSON.stringify(check.errors));
 });
 
-test('Helm packages, lints and renders the chart to the objects of kustomize, and refuses a misspelled value', {
+void test('Helm packages, lints and renders the chart to the objects of kustomize, and refuses a misspelled value', {
   skip: noHelm,
 }, async () => {
   await inEmptyFolder(async (folder, env) => {

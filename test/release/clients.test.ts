@@ -62,7 +62,7 @@ const EXPECTED: Record<string, (printed: never) => void> = {
 };
 
 for (const name of CLIENTS) {
-  test(`the ${name} calls the gateway, and its types refuse a wrong call`, async () => {
+  void test(`the ${name} calls the gateway, and its types refuse a wrong call`, async () => {
     await inEmptyFolder(async (empty, clean) => {
       writeFileSync(join(empty, 'package.json'), '{ "type": "module", "private": true }');
       runWell('npm', ['install', npmPack(join(folder, 'packages', name), empty, clean)], { cwd: empty, env: clean });

@@ -36,7 +36,7 @@ before(async () => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('starts with an empty environment and says what it needs', { skip }, () => {
+void test('starts with an empty environment and says what it needs', { skip }, () => {
   const run = (...args: string[]) => {
     const { status, stdout, stderr } = spawnSync('/usr/bin/unshare', enter(args), { encoding: 'utf8', env: {}, cwd: '/' });
     return { status, text: stdout + stderr };
@@ -56,7 +56,7 @@ test('starts with an empty environment and says what it needs', { skip }, () => 
   assert.match(user.text, /^1000 EROFS$/m);
 });
 
-test('migrates a database, serves a request as one process, and bills it', { skip }, async () => {
+void test('migrates a database, serves a request as one process, and bills it', { skip }, async () => {
   const dataDir = join(folder, 'stack');
   const stack = await startStack({ dataDir, durable: false, quiet: true, services: ['upstream-sim'], migrate: false });
   try {
@@ -86,7 +86,7 @@ test('migrates a database, serves a request as one process, and bills it', { ski
   }
 });
 
-test('has no shell and no npm, and its list of packages is whole', { skip }, () => {
+void test('has no shell and no npm, and its list of packages is whole', { skip }, () => {
   const has = (path: string) => existsSync(join(root, path));
   assert.deepEqual(['bin/sh', 'usr/bin/sh', 'usr/local/bin/npm', 'usr/bin/apt-get'].filter(has), []);
   const { components } = JSON.parse(readFileSync(join(root, 'app/sbom.cdx.json'), 'utf8')) as { components: { name: string }[] };

