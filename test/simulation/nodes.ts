@@ -330,6 +330,6 @@ export class GatewayNode {
 }
 
 /** Throws the error that Nest has wrapped for its transport. */
-function unwrap(error: { getError?: () => unknown }): never {
+function unwrap(error: Error & { getError?: () => Error }): never {
   throw error.getError?.() ?? error;
 }

@@ -39,7 +39,7 @@ function joinUse(offered: readonly OfferedService[], used: readonly ServiceUse[]
   }));
 }
 
-export function renderServices(services: readonly UsedService[]): string {
+function renderServices(services: readonly UsedService[]): string {
   const items = services.flatMap((service) => service.items);
   const table = renderTable(services, 'no services', {
     SERVICE: ({ id }) => id,

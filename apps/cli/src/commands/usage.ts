@@ -63,7 +63,7 @@ export const usageCommands = [
       const reading = [
         readNames(messaging, namedIn(reply.rows), { accountId: request.accountId }),
         readTotal(reply, messaging, request),
-        reply.rows.some(({ model, quantity }) => model && quantity) ? readUnits(messaging) : new Map<string, string>(),
+        reply.rows.some(({ model, quantity }) => model && quantity) ? readUnits(messaging) : Promise.resolve(new Map<string, string>()),
       ] as const;
       const [names, total, units] = await Promise.all(reading);
       return { names, total, units, isWhole: isWhole(reply, request) };

@@ -27,7 +27,7 @@ import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
 import type { PriceListReply, PriceScheduleRequest, ScheduledPrice } from '#contracts/scheduled-prices.js';
 
 /** A service with its items. Its ceilings are there for who may read the catalog. */
-export interface ShownService extends Pick<OfferedService, 'id' | 'items'>, Partial<Omit<OfferedService, 'id' | 'items'>> {}
+interface ShownService extends Pick<OfferedService, 'id' | 'items'>, Partial<Omit<OfferedService, 'id' | 'items'>> {}
 
 /** `GET /models`: enabled models and items of services with prices, and the revision of the catalog. */
 export interface ModelListReply extends Omit<WholeModelList, 'services'> {
