@@ -1,5 +1,6 @@
 import { balanceGet } from '#contracts/billing/money.js';
 import { ownKeyRequest, ownKeyShow, ownKeyUsage } from '#contracts/billing/own-key.js';
+import { receiptKeys } from '#contracts/billing/receipts.js';
 import { TEST_KEY } from '#testing/fake-services.js';
 import { type Answer, CHAT, CHAT_BODY, JSON_TYPE, KEY, readText, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
 import { ROUTES, type Route } from '../routes.js';
@@ -10,7 +11,9 @@ beforeEach(async () => {
 });
 afterEach(() => gateway.close());
 
-const PUBLIC = [ROUTES.openapi, ROUTES.root, ROUTES.livez, ROUTES.readyz].map(({ path }): string => path);
+const PUBLIC = [ROUTES.openapi, ROUTES.root, ROUTES.livez, ROUTES.readyz, ROUTES.receiptKeys].map(({ path }): string => path);
+/** `cache-control` of public replies. */
+const CACHING: Record<string, string> = { [ROUTES.openapi.path]: 'no-cache', [ROUTES.receiptKeys.path]: 'no-store' };
 const GENERATION = [ROUTES.chatCompletions, ROUTES.responses, ROUTES.messages].map(({ path }): string => path);
 const BODY = { ...CHAT_BODY, input: 'Hi', max_tokens: 10 };
 
@@ -25,7 +28,7 @@ test.each(Object.values<Route>(ROUTES).map((route) => [route.path, route] as con
   async (path, route) => {
     const { messaging } = gateway.fakes;
     // The renderers need more than an empty object of some: their failure is a reply too.
-    for (const endpoint of [balanceGet, ownKeyShow, ownKeyUsage, ownKeyRequest])
+    for (const endpoint of [balanceGet, ownKeyShow, ownKeyUsage, ownKeyRequest, receiptKeys])
       messaging.answer(endpoint as typeof balanceGet, () => ({}) as never);
     const isPublic = PUBLIC.includes(path);
     const [answered, refused, wrongMethod] = await Promise.all([
@@ -33,7 +36,7 @@ test.each(Object.values<Route>(ROUTES).map((route) => [route.path, route] as con
       ask(route, { authorization: 'Bearer wrong' }),
       gateway.ask(path.replace(':id', 'test-model'), { method: 'DELETE' }),
     ]);
-    const caching = path === ROUTES.openapi.path ? 'no-cache' : isPublic ? undefined : 'no-store';
+    const caching = isPublic ? CACHING[path] : 'no-store';
     expect([answered, refused, wrongMethod].map(readHeaders)).toEqual([
       [answered.status, 'nosniff', caching],
       [isPublic ? 200 : 401, 'nosniff', caching],
