@@ -1,7 +1,8 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { accountCreate, accountList } from '#contracts/billing/accounts.js';
-import { budgetList } from '#contracts/billing/budgets.js';
+import { budgetList, budgetValues } from '#contracts/billing/budgets.js';
+import { childKeyList, childKeyMint, childKeyRevoke } from '#contracts/billing/child-keys.js';
 import { keyCreate, keyList, keyRevoke, keyRotate, keyUpdate } from '#contracts/billing/keys.js';
 import { ledgerCheckList } from '#contracts/billing/ledger.js';
 import { balanceGet } from '#contracts/billing/money.js';
@@ -21,7 +22,8 @@ import { ROLES, type Role } from '../shapes/identity.js';
 
 /** Every route that a role without `money.read` may use, on services whose replies have the money of the account everywhere. */
 
-const [ACME, PROJECT, KEY] = [randomUUID(), randomUUID(), randomUUID()];
+const [ACME, PROJECT, KEY, BUDGET] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+const CHILD = '1798761600-0000000000000001';
 /** Digits of each amount, and the name of the price plan. */
 const SECRETS = ['777000777', 'plan-of-acme'];
 const [AMOUNT, PLAN] = SECRETS as [string, string];
@@ -66,6 +68,7 @@ const BODIES: Partial<Record<RouteName, object>> = {
   createKey: { name: 'next' },
   updateKey: { name: 'next' },
   rotateKey: { graceSeconds: 0 },
+  createChildKey: { seconds: 60 },
   runPlayground: { projectId: PROJECT, request: { model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] } },
 };
 
@@ -83,10 +86,14 @@ const { messaging } = panel;
 messaging.answer(accountList, () => ({ accounts: [{ ...account, balance: money }], nextCursor: null }) as never);
 messaging.answer(accountCreate, () => account as never);
 messaging.answer(balanceGet, () => ({ ...money, expiredHeld: AMOUNT }) as never);
-messaging.answer(budgetList, () => ({ budgets: [] }));
+messaging.answer(budgetList, () => ({ budgets: [{ budgetId: BUDGET, accountId: ACME, projectId: PROJECT }] }) as never);
+messaging.answer(budgetValues, () => ({ values: [], nextCursor: null }) as never);
 messaging.answer(keyList, () => ({ keys: [key], nextCursor: null }) as never);
 for (const change of [keyCreate, keyRotate]) messaging.answer(change as typeof keyCreate, () => ({ ...key, key: 'tg_live_x' }) as never);
 for (const change of [keyUpdate, keyRevoke]) messaging.answer(change as typeof keyUpdate, () => key as never);
+messaging.answer(childKeyList, () => ({ children: [], nextCursor: null }) as never);
+messaging.answer(childKeyMint, () => ({ keyId: KEY, childId: CHILD, key: 'tg_child_x', limitPicoUsd: '1' }) as never);
+messaging.answer(childKeyRevoke, () => ({ keyId: KEY, revoked: [CHILD] }));
 messaging.answer(projectList, () => ({ projects: [project], nextCursor: null }) as never);
 for (const change of [projectCreate, projectUpdate]) messaging.answer(change as typeof projectCreate, () => project as never);
 messaging.answer(requestList, () => ({ requests: [billed], nextCursor: null, searchedTo: null }) as never);
@@ -105,7 +112,10 @@ afterAll(async () => {
 /** Sends a request to a route. Returns its status and text. */
 async function send(name: RouteName, role: Role): Promise<{ status: number; text: string }> {
   const { method, path } = findRoute(name);
-  const ids = { ':accountId': ACME, ':projectId': PROJECT, ':keyId': KEY, ':requestId': refused.requestId };
+  const ids = {
+    ...{ ':accountId': ACME, ':projectId': PROJECT, ':keyId': KEY, ':childId': CHILD, ':budgetId': BUDGET },
+    ':requestId': refused.requestId,
+  };
   const filled = Object.entries(ids).reduce((text, [parameter, id]) => text.replace(parameter, id), path);
   const query = new URLSearchParams({
     ...(/usage|traffic|overview/.test(path) && { from: '2027-01-01T00:00:00Z', to: '2027-01-02T00:00:00Z' }),
