@@ -12,10 +12,10 @@ import { Victim } from './victim.js';
  */
 const SLOWER_MAX = longOr(Number.POSITIVE_INFINITY, 3);
 const ROUNDS_MAX = longOr(1, 4);
-const TOGETHER_MS = longOr(6_000, 60_000);
+const TOGETHER_MS = longOr(3_000, 60_000);
 const GUESSES = 5_000;
 /** Part of its full time for which an attack lasts that needs no time to build up. */
-const SHARE = longOr(0.5, 1);
+const SHARE = longOr(0.3, 1);
 
 /** Regular refusals. */
 const REFUSED = ['400', '402', '408', '413', '429', '503'];

@@ -15,7 +15,7 @@ const { findDebianTool } = await import('../../scripts/local/debian-tool.ts');
 /** The first process of the image. */
 const tini = await findDebianTool('tini');
 /** Milliseconds from the start of Node to a signal: before, while and after Node installs its handlers. */
-const MOMENTS_MS = longOr([0, 60], [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 200, 300, 500]);
+const MOMENTS_MS = longOr([40], [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 120, 150, 200, 300, 500]);
 const NAMESPACE = ['unshare', '--pid', '--fork', '--kill-child'] as const;
 const hasNamespaces = spawnSync(NAMESPACE[0], [...NAMESPACE.slice(1), 'true']).status === 0;
 /** Reports on file descriptor 3 when the program handles SIGTERM. */
