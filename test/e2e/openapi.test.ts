@@ -56,7 +56,8 @@ test.each(OPERATIONS.filter(({ method }) => method === 'get'))(
     const [parameter] = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
     const url = parameter === undefined ? path : path.replace(`{${parameter.name}}`, String(parameter.example ?? (await endedRequest())));
     const { status, faults } = await send(url);
-    expect({ status, faults }).toEqual({ status: 200, faults: [] });
+    // The receipt of a request is made when its month is closed.
+    expect({ status, faults }).toEqual({ status: path.endsWith('/receipt') ? 404 : 200, faults: [] });
   },
 );
 
