@@ -39,6 +39,5 @@ function describeRequest({ text }: RequestStory) {
 
 /** Names how a quoted hold ended without its gateway. */
 export function listQuotedEnds({ quoted, settledBy }: RequestStory): string[] {
-  if (!quoted || !settledBy.includes('reaper')) return [];
-  return settledBy.length > 1 ? ['quoted, reaped', 'quoted, settled late'] : ['quoted, reaped'];
+  return quoted && settledBy.includes('reaper') ? ['quoted, reaped'] : [];
 }

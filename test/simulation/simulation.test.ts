@@ -17,10 +17,8 @@ test('under any death at any time, every hold ends once, and no request pays for
     for (const [outcome, count] of Object.entries(outcomes)) totals[outcome] = (totals[outcome] ?? 0) + count;
   }
   process.stderr.write(`${SEEDS * REQUESTS} requests: ${JSON.stringify(totals)}\n${matrix.total} faults\n${matrix}\n`);
-  // Late settlements are rare: a few seeds have none of a quoted hold.
-  const quoted = { reaped: totals['quoted, reaped'] ?? 0, late: totals['quoted, settled late'] ?? 0 };
-  expect(quoted.reaped).toBeGreaterThan(0);
-  expect(quoted.late).toBeGreaterThanOrEqual(longOr(0, 1));
+  // None is settled late: the network is there for all or for nobody, so a process that goes on keeps its lease.
+  expect(totals['quoted, reaped']).toBeGreaterThan(0);
   expect(matrix.least).toBeGreaterThanOrEqual(HITS_MIN);
   // A service ends its crawls in each way, reaches both ceilings, and dies with open holds.
   const crawls = [
