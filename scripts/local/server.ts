@@ -3,9 +3,10 @@
 import { readFileSync } from 'node:fs';
 
 const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-const [least, below] = engines.node.match(/\d+/g).map(Number);
-const major = Number.parseInt(process.versions.node, 10);
-if (major < least || major >= below) fail(`needs Node ${engines.node}, and this is ${process.versions.node}`);
+const [leastMajor, leastMinor, below] = engines.node.match(/\d+/g).map(Number);
+const [major, minor] = process.versions.node.split('.').map(Number) as [number, number];
+if (major < leastMajor || (major === leastMajor && minor < leastMinor) || major >= below)
+  fail(`needs Node ${engines.node}, and this is ${process.versions.node}`);
 if (!['linux', 'darwin'].includes(process.platform)) fail(`runs on Linux and macOS, not on ${process.platform}`);
 const { serve } = await import('./serve.ts');
 await serve(process.argv.slice(2));

@@ -79,7 +79,7 @@ void test('says its version and its options, and what is wrong in one line', asy
       [[], { PORT: 'http' }, /^PORT must be a number from 0 to 65535, not http\n$/],
       [[], { DATABASE_URL: 'postgres://127.0.0.1:1/x' }, /^DATABASE_URL: no server answers at 127\.0\.0\.1:1\n$/],
       [[], { NATS_URL: 'nats://127.0.0.1:1' }, /^NATS_URL also needs the passwords of its users: NATS_GATEWAY_PASSWORD/],
-      [[], { NODE_OPTIONS: `--import ${older}` }, /^tollgate-server needs Node >=24 <25, and this is 22\.1\.0\n$/],
+      [[], { NODE_OPTIONS: `--import ${older}` }, /^tollgate-server needs Node >=24.16 <25, and this is 22\.1\.0\n$/],
     ];
     for (const [args, more, wanted] of cases) {
       const { status, stderr } = call(args, more);
