@@ -108,9 +108,9 @@ describe.each(LAYOUTS)('%s', (layout) => {
         ...{ balance_pico_usd: `${parseUsd(MONEY_USD) - paid}`, reserved_pico_usd: '0' },
       });
       expect(await administrator.request(ledgerCheck, {})).toMatchObject({ violations: [] });
+      // It is chance whether the crawler is killed with a hold; the nemesis does it often.
       expect(crawls.outcomes).toMatchObject({
         settle: expect.any(Number),
-        'killed with a hold': expect.any(Number),
         'refused service_ceiling day': expect.any(Number),
         'refused service_ceiling open-holds': expect.any(Number),
       });
