@@ -5,7 +5,7 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import { hashLeaf, joinRoots, makePath } from '#receipts/merkle-tree.js';
 import { type MonthLine, type PathLine, renderLine, type SignatureLine } from '#receipts/receipt-lines.js';
 import type { SigningKey } from '#receipts/signing-key.js';
-import { findMonthRows, readMonths } from '../journal/closed-months.js';
+import { findMonthRows, readMonths, type StoredMonth } from '../journal/closed-months.js';
 import { readDetached } from '../journal/detached-months.js';
 import type { MonthRows, Query } from '../journal/month-files.js';
 import { readMonthLines, renderAccount } from '../journal/receipt-roots.js';
@@ -72,7 +72,7 @@ export class Receipts {
   async list(prisma: PrismaClient, { accountId, month, cursor }: ReceiptListRequest): Promise<ReceiptListReply> {
     const query = queryOn(prisma);
     const rows = await requireMonth(query, month);
-    const head = await this.renderHead(query, month, accountId);
+    const head = cursor ? [] : await this.renderHead(query, month, accountId);
     const [first] = await readParts(query, month, accountId);
     if (!first) throw noReceipts();
     const question = { accountId, month };
@@ -80,7 +80,7 @@ export class Receipts {
     const after = cursor ? { at, holdId, late: late === 'true' } : undefined;
     const condition = accountCondition(rows, accountId, first.at);
     const found = await readReceipts(query, { condition, after, limit: PAGE_RECEIPTS });
-    const lines = [...(cursor ? [] : head), ...found.map(renderReceipt)].map((line) => `${line}\n`).join('');
+    const lines = [...head, ...found.map(renderReceipt)].map((line) => `${line}\n`).join('');
     const last = found.length === PAGE_RECEIPTS ? found.at(-1) : undefined;
     return { lines, nextCursor: last ? renderCursor(question, [last.at, last.holdId, String(last.late)]) : null };
   }
@@ -142,22 +142,26 @@ async function findMonth(query: Query, { at, transactionId }: ReceiptRow): Promi
     const to = findMonthRows(months, index)?.range.to;
     return to && Date.parse(at) < to.at && BigInt(transactionId) < BigInt(to.transactionEnd);
   });
-  const month = months[position];
-  if (!month) return undefined;
-  return requireMonth(query, month.id);
+  return position === -1 ? undefined : requireRows(query, months, position);
 }
 
-/** @throws {ServiceError} `not_found` for a month that is not closed, `conflict` for one without receipts, or with detached rows. */
+/** @throws {ServiceError} as `requireRows` does */
 async function requireMonth(query: Query, id: string): Promise<MonthRows> {
   const months = await readMonths(query);
   const position = months.findIndex((month) => month.id === id);
+  return requireRows(query, months, position);
+}
+
+/** @throws {ServiceError} `not_found` for a month that is not closed, `conflict` for one without receipts, or with detached rows. */
+async function requireRows(query: Query, months: readonly StoredMonth[], position: number): Promise<MonthRows> {
   const [month, rows] = [months[position], findMonthRows(months, position)];
   if (!month || !rows) throw new ServiceError('not_found', 'The month is not closed.', 'month');
   if (!month.manifest?.files.some(({ file }) => file === 'receipts')) {
     throw new ServiceError('conflict', 'The month was closed by a version without receipts.', 'month');
   }
   const detached = (await readDetached(query)).at(-1);
-  if (detached?.rests[id]) throw new ServiceError('conflict', `Rows of the month are detached: attach ${detached.id} first.`, 'month');
+  if (detached?.rests[month.id])
+    throw new ServiceError('conflict', `Rows of the month are detached: attach ${detached.id} first.`, 'month');
   return rows;
 }
 
