@@ -3,11 +3,11 @@ import type { Messaging } from '#messaging/messaging.js';
 import { billingError } from './billing.js';
 import { JoinedReads } from './joined-reads.js';
 
-/** Milliseconds for which an answer is used. A month is closed once a month, so that nobody waits for it. */
+/** Milliseconds for which a reply of billing is reused. The keys change about once a month. */
 const KEPT_MS = 60_000;
 const KEYS = 'keys';
 
-/** The published keys of receipts, as text. Billing is asked at most once a minute, whoever reads them. */
+/** The published keys of receipts, as text. The gateway asks billing at most once a minute, however many clients read them. */
 export class ReceiptKeys {
   private readonly reads = new JoinedReads(() => this.ask());
   private kept: { text: string; at: number } | undefined;

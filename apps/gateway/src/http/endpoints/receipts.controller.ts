@@ -9,7 +9,7 @@ import { writeJson } from '../replies/write-reply.js';
 import { ROUTES } from '../routes.js';
 import { nameOwner } from './name-owner.js';
 
-/** Receipts of requests, and what everybody needs to check them. */
+/** Receipts of requests, and the public keys that check them. */
 @Controller()
 export class ReceiptsController {
   constructor(

@@ -14,7 +14,7 @@ import { Table, TwoLines } from '../../parts/table.js';
 /** The sums change with every request. */
 const REFETCH_MS = 15_000;
 
-/** What each user, session or other value has used of a budget in its window, page by page. */
+/** Lists what each user, session or other value has used of a budget in its window, a page at a time. */
 export function BudgetValues({ budget, onClose }: { budget: Budget; onClose: () => void }) {
   const { account } = useSession();
   const { targetName } = useBudgetTargets();

@@ -10,7 +10,7 @@ import { DoneDialog } from '../../parts/dialog.js';
 interface ShownOnceProps {
   title?: string;
   created: Pick<CreatedKey, 'key' | 'models'>;
-  /** What else there is to know. */
+  /** Notes below the key. */
   children?: ReactNode;
   onClose: () => void;
 }
